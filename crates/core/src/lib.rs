@@ -1,0 +1,9 @@
+//! What a page, passage, link, candidate, opportunity and edit are, and how one becomes the next.
+//!
+//! Everything here is synchronous and pure: data in, data out. No files, no network, no clock,
+//! no environment. Time and randomness, where a function needs them, are arguments.
+
+pub mod page;
+pub mod plan;
+pub mod span;
+pub mod url;

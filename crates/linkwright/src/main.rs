@@ -1,0 +1,2 @@
+//! The linkwright binary.
+fn main() {}
