@@ -4,6 +4,8 @@
 //! no environment. Time and randomness, where a function needs them, are arguments.
 
 pub mod page;
+pub mod passage;
 pub mod plan;
 pub mod span;
+pub mod text;
 pub mod url;
