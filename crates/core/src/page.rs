@@ -7,6 +7,8 @@
 //! - a block is a leaf: its text never runs across a paragraph, list item or cell boundary;
 //! - `source.text[segment.source]` is exactly the segment's text when `verbatim`.
 
+pub mod front_matter;
+
 use crate::span::Span;
 use crate::url::PageUrl;
 use serde::{Deserialize, Serialize};
