@@ -8,6 +8,7 @@
 //! - `source.text[segment.source]` is exactly the segment's text when `verbatim`.
 
 pub mod front_matter;
+pub mod hrefs;
 
 use crate::span::Span;
 use crate::url::PageUrl;
