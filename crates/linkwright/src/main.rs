@@ -1,2 +1,12 @@
-//! The linkwright binary.
-fn main() {}
+//! The `linkwright` command: turns arguments into calls of the engine, and what comes back into text, files and
+//! exit codes.
+
+mod cli;
+mod engine;
+mod output;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -1,0 +1,30 @@
+//! `linkwright explain SOURCE [TARGET]`: the story of one page or pair.
+
+use super::{Context, ExitStatus, Format};
+use anyhow::Result;
+
+const EXAMPLES: &str = "\
+Examples:
+  linkwright explain https://example.com/rye/                    what this page got, and why not more
+  linkwright explain https://example.com/rye/ https://example.com/starter/
+                                                                 why this link was or was not proposed";
+
+/// Say why a pair was or was not proposed, or why a page got nothing
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// URL or path of the page that would carry the link
+    source: String,
+
+    /// URL or path of the page it would lead to
+    target: Option<String>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
+    let _ = (&args.source, &args.target, args.format, context);
+    Ok(ExitStatus::Failed)
+}

@@ -1,0 +1,91 @@
+//! `linkwright export WHAT`: tables of the project for other programs.
+
+use super::{Context, ExitStatus};
+use crate::engine::{self, LinkRow};
+use crate::output::csv;
+use anyhow::Result;
+use clap::{Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+Examples:
+  linkwright export links > links.csv
+  linkwright export links --format json --project clients/example";
+
+/// Columns of the link table; other tools read them by name.
+const LINK_COLUMNS: [&str; 6] = ["source", "target", "anchor", "kind", "rel", "position"];
+
+/// Print tables of the project for other programs
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Every internal link: source, target, anchor, kind, rel, position
+    Links(Table),
+    /// Every page: a row of figures and the reasons that keep it out
+    Pages(Table),
+    /// Every opportunity, as in plan.csv
+    Plan(Table),
+    /// Every gap, as in gaps.csv
+    Gaps(Table),
+}
+
+#[derive(clap::Args)]
+struct Table {
+    /// How to print it
+    #[arg(long, value_enum, default_value = "csv")]
+    format: TableFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    /// A header and a row per item
+    Csv,
+    /// An array of objects
+    Json,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
+    match &args.what {
+        What::Links(table) => links(table.format, context)?,
+        What::Pages(table) => {
+            let plan = engine::load_plan(&context.project)?;
+            match table.format {
+                TableFormat::Csv => csv::write_pages(&plan, context.console.data())?,
+                TableFormat::Json => context.console.print_json(&plan.pages)?,
+            }
+        }
+        What::Plan(table) => {
+            let plan = engine::load_plan(&context.project)?;
+            match table.format {
+                TableFormat::Csv => csv::write_plan(&plan, context.console.data())?,
+                TableFormat::Json => context.console.print_json(&plan.opportunities)?,
+            }
+        }
+        What::Gaps(table) => {
+            let plan = engine::load_plan(&context.project)?;
+            match table.format {
+                TableFormat::Csv => csv::write_gaps(&plan, context.console.data())?,
+                TableFormat::Json => context.console.print_json(&plan.gaps)?,
+            }
+        }
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn links(format: TableFormat, context: &Context) -> Result<()> {
+    let rows = engine::links(&context.project)?;
+    match format {
+        TableFormat::Json => context.console.print_json(&rows)?,
+        TableFormat::Csv => csv::write_rows(context.console.data(), &LINK_COLUMNS, rows.iter().map(link_row))?,
+    }
+    Ok(())
+}
+
+fn link_row(row: &LinkRow) -> [String; 6] {
+    [&row.source, &row.target, &row.anchor, &row.kind, &row.rel, &row.position].map(Clone::clone)
+}

@@ -1,0 +1,168 @@
+//! A small plan for tests of the outputs, and a way to make it as large as a big site's.
+
+use linkwright_core::page::{BlockKind, FetchOutcome, LanguageSource, SourceFormat};
+use linkwright_core::plan::{
+    Gap, GuardrailCount, Notice, Opportunity, Overlap, OverlapKind, PageSummary, Plan, RunInfo, Signal, TargetAnchors,
+};
+use linkwright_core::span::Span;
+
+const BASE: &str = "https://harbour-bakery.example";
+const PARAGRAPH: &str = "Rye behaves differently. It has little gluten, so a rye sourdough starter rises by gas alone, and the loaf \
+    must be baked the moment it is ready. Wait an hour too long and the crumb turns to paste.";
+
+fn url(path: &str) -> String {
+    format!("{BASE}{path}")
+}
+
+/// A page that was read and has nothing special about it.
+pub(crate) fn page(path: &str, title: &str) -> PageSummary {
+    PageSummary {
+        url: url(path),
+        path: Some(format!("{}index.html", path.trim_start_matches('/'))),
+        format: SourceFormat::Html,
+        outcome: FetchOutcome::Fetched,
+        status: 200,
+        detail: None,
+        title: title.to_owned(),
+        language: "en".to_owned(),
+        language_source: LanguageSource::Declared,
+        words: 512,
+        published: Some("2026-03-14".to_owned()),
+        in_sitemap: true,
+        in_links: true,
+        not_source: Vec::new(),
+        not_target: Vec::new(),
+        outlinks: 2,
+        inlinks: 1,
+        inlinks_all: 9,
+        depth: Some(2),
+        orphan: Some(false),
+        authority: 1.0,
+        opportunities: 0,
+        proposed_inlinks: 0,
+        gaps: 0,
+        nothing: None,
+    }
+}
+
+/// An opportunity in `PARAGRAPH`.
+pub(crate) fn opportunity(source: &str, target: &str, score: f64) -> Opportunity {
+    let at = |words: &str| {
+        let start = PARAGRAPH.find(words).expect("the words are in the paragraph");
+        Span::new(start, start + words.len())
+    };
+    Opportunity {
+        id: format!("{source}->{target}"),
+        source_url: url(source),
+        source_title: "Why rye is another bread".to_owned(),
+        target_url: url(target),
+        target_title: "Keeping a rye sourdough starter".to_owned(),
+        anchor: "rye sourdough starter".to_owned(),
+        href: target.to_owned(),
+        block_kind: BlockKind::Paragraph,
+        block_text: PARAGRAPH.to_owned(),
+        passage: at(
+            "It has little gluten, so a rye sourdough starter rises by gas alone, and the loaf must be baked the moment it is ready.",
+        ),
+        anchor_span: at("rye sourdough starter"),
+        source_span: Span::new(1200, 1221),
+        source_hash: "00".repeat(32),
+        section: Some("Time".to_owned()),
+        score,
+        signals: vec![
+            Signal { name: "page_similarity".to_owned(), value: 0.71, part: 0.4, words: "the pages are about the same subject".to_owned() },
+            Signal { name: "title_phrase".to_owned(), value: 1.0, part: 0.3, words: "the anchor is in the target's title".to_owned() },
+        ],
+        flags: vec!["F01".to_owned()],
+        target_inlinks: 0,
+        target_orphan: Some(true),
+    }
+}
+
+fn guardrail(code: &str, name: &str, unit: &str, removed: u64, flagged: u64) -> GuardrailCount {
+    GuardrailCount {
+        code: code.to_owned(),
+        name: name.to_owned(),
+        why: "A reader gains nothing from such a link.".to_owned(),
+        setting: "thin_words = 200".to_owned(),
+        unit: unit.to_owned(),
+        removed,
+        flagged,
+    }
+}
+
+/// Six pages, two opportunities, a gap, an orphan, an overlap.
+pub(crate) fn plan() -> Plan {
+    let starter =
+        PageSummary { orphan: Some(true), inlinks: 0, proposed_inlinks: 1, ..page("/starter/", "Keeping a rye sourdough starter") };
+    let rye = PageSummary { opportunities: 2, gaps: 1, ..page("/rye/", "Why rye is another bread") };
+    let thin =
+        PageSummary { words: 40, not_source: vec!["P07".to_owned()], not_target: vec!["P07".to_owned()], ..page("/hours/", "Hours") };
+    let silent = PageSummary { nothing: Some("N01".to_owned()), ..page("/ovens/", "Three ovens compared") };
+    let missing =
+        PageSummary { outcome: FetchOutcome::ClientError, status: 404, detail: Some("404 Not Found".to_owned()), ..page("/gone/", "") };
+    let salt = PageSummary { proposed_inlinks: 1, ..page("/salt/", "How much salt") };
+    Plan {
+        run: RunInfo {
+            id: 3,
+            site: "examples/site".to_owned(),
+            base_url: format!("{BASE}/"),
+            started_at: "2026-11-30T09:30:00Z".to_owned(),
+            version: "0.1.0".to_owned(),
+            model: "all-MiniLM-L6-v2 int8".to_owned(),
+            ranking: "rank fusion of meaning, words, titles and known anchors".to_owned(),
+            score_kind: "similarity".to_owned(),
+            partial: None,
+            complete: true,
+            settings_hash: "ab".repeat(32),
+        },
+        pages: vec![missing, thin, silent, rye, salt, starter],
+        opportunities: vec![opportunity("/rye/", "/starter/", 0.81234), opportunity("/rye/", "/salt/", 0.5)],
+        gaps: vec![Gap {
+            source_url: url("/rye/"),
+            source_title: "Why rye is another bread".to_owned(),
+            target_url: url("/ovens/"),
+            target_title: "Three ovens compared".to_owned(),
+            score: 0.47,
+            reason: "A02".to_owned(),
+            paragraph: Some("The oven matters less than the clock.".to_owned()),
+            target_orphan: Some(false),
+        }],
+        overlaps: vec![Overlap {
+            first_url: url("/salt-2/"),
+            first_title: "How much salt?".to_owned(),
+            second_url: url("/salt/"),
+            second_title: "How much salt".to_owned(),
+            shared_text: 0.92,
+            similarity: 0.98,
+            kind: OverlapKind::NearDuplicate,
+            advice: "keep one, redirect the other to it".to_owned(),
+        }],
+        guardrails: vec![
+            guardrail("P07", "too short", "pages", 1, 0),
+            guardrail("A02", "anchor too short or too long", "places", 12, 0),
+            guardrail("F01", "already linked by the template", "pairs", 0, 4),
+            guardrail("N01", "nothing related enough", "pages", 1, 0),
+        ],
+        anchors: vec![TargetAnchors {
+            target_url: url("/starter/"),
+            target_title: "Keeping a rye sourdough starter".to_owned(),
+            anchors: vec![("rye sourdough starter".to_owned(), 0, 1)],
+        }],
+        notices: vec![Notice {
+            code: "example".to_owned(),
+            message: "this site is an example".to_owned(),
+            hint: Some("plan your own with `linkwright plan URL`".to_owned()),
+        }],
+    }
+}
+
+/// A plan of a big site: `pages` pages, `opportunities` opportunities spread over them.
+pub(crate) fn big(pages: usize, opportunities: usize) -> Plan {
+    let mut plan = plan();
+    let path = |i: usize| format!("/articles/{:04}/a-title-of-the-usual-length-for-a-blog-post/", i % pages);
+    plan.pages = (0..pages).map(|i| page(&path(i), "A title of the usual length for a blog post")).collect();
+    plan.opportunities =
+        (0..opportunities).map(|i| opportunity(&path(i / 3), &path(i * 7 + 1), 0.9 - i as f64 / (2 * opportunities) as f64)).collect();
+    plan
+}
