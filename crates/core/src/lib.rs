@@ -6,6 +6,7 @@
 pub mod page;
 pub mod passage;
 pub mod plan;
+pub mod settings;
 pub mod span;
 pub mod text;
 pub mod url;
