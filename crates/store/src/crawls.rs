@@ -235,6 +235,8 @@ async fn shrinkage(connection: &mut sqlx::SqliteConnection, crawl: CrawlId) -> R
 }
 
 async fn remove_loose_bodies(connection: &mut sqlx::SqliteConnection) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM bodies WHERE NOT EXISTS (SELECT 1 FROM pages WHERE pages.body_hash = bodies.hash)").execute(connection).await?;
+    sqlx::query("DELETE FROM bodies WHERE NOT EXISTS (SELECT 1 FROM pages WHERE pages.body_hash = bodies.hash)")
+        .execute(connection)
+        .await?;
     Ok(())
 }

@@ -154,7 +154,9 @@ impl StoreError {
             Self::NewerSchema { .. } => "update linkwright",
             Self::Locked { .. } => "wait until it has finished and run the command again",
             Self::Disk { .. } => "check the disk, then run the command again; it continues where it stopped",
-            Self::ModelChanged { .. } | Self::VectorSize { .. } => "use the model that the vectors were made with, or give the new one another name",
+            Self::ModelChanged { .. } | Self::VectorSize { .. } => {
+                "use the model that the vectors were made with, or give the new one another name"
+            }
             Self::NoOpportunity { .. } => "`linkwright plan` writes the identity of each opportunity to `plan.jsonl`",
             Self::IllegalTransition { .. } => "the opportunity was changed meanwhile; look at its present state",
             Self::NotRunning { .. } => "start it again with `linkwright plan`",

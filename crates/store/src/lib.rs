@@ -53,7 +53,9 @@ const PAGE_SIZE_BYTES: u32 = 8192;
 /// Every step of the schema, oldest first. Embedded text is never edited once released: its checksum is kept in the
 /// database.
 fn migrations() -> Migrator {
-    let step = |version, name: &'static str, sql: &'static str| Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false);
+    let step = |version, name: &'static str, sql: &'static str| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
     Migrator::with_migrations(vec![step(1, "initial", include_str!("../migrations/0001_initial.sql"))])
 }
 
@@ -83,7 +85,7 @@ impl Store {
             .pragma("journal_size_limit", "16777216")
             .foreign_keys(true);
         prepare(&options).await.map_err(at)?;
-        let pool = |connections| SqlitePoolOptions::new().max_connections(connections).connect_with(options.clone());
+        let pool = |connections| pool_of(connections).connect_with(options.clone());
         let writer = pool(1).await.map_err(|error| at(error.into()))?;
         let reader = pool(2).await.map_err(|error| at(error.into()))?;
         Ok(Self { writer, reader, path: path.to_owned() })
@@ -149,6 +151,14 @@ impl Store {
     }
 }
 
+/// A full disk or a failed write makes SQLite roll back by itself, behind the back of the connection's own count of
+/// transactions. Such a connection can begin no further change: it is replaced by a new one.
+fn pool_of(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
+}
+
 /// What SQLite would report only as "unable to open" or would silently create beside.
 fn refuse_unusable(path: &Path) -> Result<(), StoreError> {
     let unreadable = |source| StoreError::Unreadable { path: path.to_owned(), source };
@@ -172,9 +182,11 @@ async fn migrate(connection: &mut SqliteConnection) -> Result<(), Failure> {
     let (tables,): (i64,) = sqlx::query_as("SELECT count(*) FROM sqlite_schema").fetch_one(&mut *connection).await?;
     let (id,): (i64,) = sqlx::query_as("SELECT application_id FROM pragma_application_id").fetch_one(&mut *connection).await?;
     if tables > 0 && id != APPLICATION_ID {
-        let (begun,): (i64,) = sqlx::query_as("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE '\\_sqlx\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-            .fetch_one(&mut *connection)
-            .await?;
+        let (begun,): (i64,) = sqlx::query_as(
+            "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE '\\_sqlx\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        )
+        .fetch_one(&mut *connection)
+        .await?;
         // A kill between making the migration table and the first migration leaves that table alone.
         if begun > 0 {
             return Err(Failure::Foreign);

@@ -33,16 +33,8 @@ pub enum State {
 
 impl State {
     /// Every state.
-    pub const ALL: [Self; 8] = [
-        Self::Found,
-        Self::Accepted,
-        Self::Rejected,
-        Self::Published,
-        Self::Observed,
-        Self::Missing,
-        Self::Undone,
-        Self::Expired,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Found, Self::Accepted, Self::Rejected, Self::Published, Self::Observed, Self::Missing, Self::Undone, Self::Expired];
 
     /// Stable name.
     #[must_use]
@@ -108,12 +100,11 @@ impl Opportunities<'_> {
     /// When the database cannot be read.
     pub async fn in_state(self, state: State) -> Result<Vec<StoredOpportunity>, StoreError> {
         let listed = async {
-            let rows: Vec<Row> = sqlx::query_as(
-                "SELECT state, first_run, last_run, payload FROM opportunities WHERE state = $1 ORDER BY score DESC, id",
-            )
-            .bind(state.name())
-            .fetch_all(&self.0.reader)
-            .await?;
+            let rows: Vec<Row> =
+                sqlx::query_as("SELECT state, first_run, last_run, payload FROM opportunities WHERE state = $1 ORDER BY score DESC, id")
+                    .bind(state.name())
+                    .fetch_all(&self.0.reader)
+                    .await?;
             rows.into_iter().map(read).collect::<Result<_, _>>()
         };
         listed.await.map_err(|error: Failure| error.at(self.0.path()))
@@ -140,10 +131,9 @@ impl Opportunities<'_> {
     /// When the database cannot be read.
     pub async fn gaps(self) -> Result<Vec<Gap>, StoreError> {
         let listed = async {
-            let rows: Vec<(String,)> =
-                sqlx::query_as("SELECT payload FROM gaps WHERE run = (SELECT max(run) FROM gaps) ORDER BY position")
-                    .fetch_all(&self.0.reader)
-                    .await?;
+            let rows: Vec<(String,)> = sqlx::query_as("SELECT payload FROM gaps WHERE run = (SELECT max(run) FROM gaps) ORDER BY position")
+                .fetch_all(&self.0.reader)
+                .await?;
             rows.iter().map(|(payload,)| from_json("a gap", payload)).collect::<Result<_, _>>()
         };
         listed.await.map_err(|error: Failure| error.at(self.0.path()))
