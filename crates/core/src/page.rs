@@ -9,6 +9,7 @@
 
 pub mod front_matter;
 pub mod hrefs;
+pub mod html;
 
 use crate::span::Span;
 use crate::url::PageUrl;
