@@ -44,12 +44,6 @@ pub fn normal_tag(tag: &str) -> Option<String> {
     (primary_is_right && rest_is_right && !matches!(primary, "und" | "zxx" | "mul" | "mis")).then_some(tag)
 }
 
-/// The primary part of a tag: `pt` of `pt-br`.
-#[must_use]
-pub fn primary(tag: &str) -> &str {
-    tag.split('-').next().unwrap_or_default()
-}
-
 /// The language a text is in, `None` when there is too little of it.
 #[must_use]
 pub fn detect(text: &str) -> Option<&'static str> {
@@ -97,7 +91,6 @@ mod tests {
             assert_eq!(normal_tag(wrong), None, "{wrong}");
         }
         assert_eq!(normal_tag("zh-Hant-TW").as_deref(), Some("zh-hant-tw"));
-        assert_eq!(primary("zh-hant"), "zh");
     }
 
     #[test]
