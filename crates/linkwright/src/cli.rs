@@ -72,6 +72,15 @@ pub(crate) enum Format {
     Csv,
 }
 
+/// How a story is printed that has no rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
 #[derive(Parser)]
 #[command(name = "linkwright", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES, max_term_width = 110)]
 pub(crate) struct Cli {

@@ -5,8 +5,10 @@ pub(crate) mod console;
 pub(crate) mod counts;
 pub(crate) mod csv;
 pub(crate) mod digest;
+pub(crate) mod explanation;
 pub(crate) mod files;
 pub(crate) mod jsonl;
+pub(crate) mod page_view;
 pub(crate) mod progress;
 pub(crate) mod report;
 #[cfg(test)]

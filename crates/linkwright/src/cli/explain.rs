@@ -1,6 +1,8 @@
 //! `linkwright explain SOURCE [TARGET]`: the story of one page or pair.
 
-use super::{Context, ExitStatus, Format};
+use super::{Context, ExitStatus, TextOrJson};
+use crate::engine;
+use crate::output::explanation;
 use anyhow::Result;
 
 const EXAMPLES: &str = "\
@@ -21,10 +23,14 @@ pub(crate) struct Args {
 
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: TextOrJson,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
-    let _ = (&args.source, &args.target, args.format, context);
-    Ok(ExitStatus::Failed)
+    let story = engine::explain(&context.project, &args.source, args.target.as_deref())?;
+    match args.format {
+        TextOrJson::Text => context.console.print(&explanation::render(&story))?,
+        TextOrJson::Json => context.console.print_json(&story)?,
+    }
+    Ok(ExitStatus::Done)
 }

@@ -2,7 +2,7 @@
 
 use super::{Context, ExitStatus};
 use crate::engine::{self, LinkRow};
-use crate::output::csv;
+use crate::output::{csv, words};
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 
@@ -87,5 +87,7 @@ fn links(format: TableFormat, context: &Context) -> Result<()> {
 }
 
 fn link_row(row: &LinkRow) -> [String; 6] {
-    [&row.source, &row.target, &row.anchor, &row.kind, &row.rel, &row.position].map(Clone::clone)
+    let kind = words::link_kind(row.kind).to_owned();
+    let position = words::link_position(row.position).to_owned();
+    [row.source.clone(), row.target.clone(), row.anchor.clone(), kind, row.rel.clone(), position]
 }

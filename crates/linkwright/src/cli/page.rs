@@ -1,6 +1,8 @@
 //! `linkwright page URL`: what linkwright sees on a page.
 
-use super::{Context, ExitStatus, Format};
+use super::{Context, ExitStatus, TextOrJson};
+use crate::engine;
+use crate::output::page_view;
 use anyhow::Result;
 
 /// Show what linkwright sees on a page: text, blocks, links by kind, language, eligibility and why
@@ -9,12 +11,16 @@ pub(crate) struct Args {
     /// URL or path of the page
     url: String,
 
-    /// How to print it: csv gives a row per link
+    /// How to print it; with -v text shows the parts outside the main content, too
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: TextOrJson,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
-    let _ = (&args.url, args.format, context);
-    Ok(ExitStatus::Failed)
+    let view = engine::page_view(&context.project, &args.url)?;
+    match args.format {
+        TextOrJson::Text => context.console.print(&page_view::render(&view, context.console.verbosity))?,
+        TextOrJson::Json => context.console.print_json(&view)?,
+    }
+    Ok(ExitStatus::Done)
 }

@@ -3,9 +3,10 @@
 use super::{Context, ExitStatus, Format};
 use crate::engine::{self, PlanRequest, RankingRow};
 use crate::output::counts::Counts;
+use crate::output::csv;
 use crate::output::files::{self, WrittenFile};
 use crate::output::progress::Bar;
-use crate::output::{csv, summary};
+use crate::output::summary::{self, Work};
 use anyhow::Result;
 use linkwright_core::plan::Plan;
 use serde::Serialize;
@@ -17,7 +18,7 @@ Examples:
   linkwright plan https://example.com/sitemap.xml --project clients/example
   linkwright plan public/ --base-url https://example.com/
   linkwright plan content/ --base-url https://example.com/ --only '/blog/*'
-  linkwright plan https://example.com/ --limit 50 --set max_links_per_page=2
+  linkwright plan https://example.com/ --limit 50 --set caps.per_page=2
 
 It writes report.html, plan.csv, gaps.csv and plan.jsonl into the project folder and prints a summary. Run it again
 at any time, also after an interruption: what did not change is not read, embedded or ranked again.";
@@ -49,6 +50,10 @@ pub(crate) struct Args {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     overrides: Vec<(String, String)>,
 
+    /// Go on although the site has far fewer pages than in the run before
+    #[arg(long)]
+    accept_shrink: bool,
+
     /// How to print the outcome
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -60,6 +65,7 @@ struct Outcome<'a> {
     run: &'a linkwright_core::plan::RunInfo,
     counts: &'a Counts,
     notices: &'a [linkwright_core::plan::Notice],
+    work: Work,
     files: Vec<String>,
 }
 
@@ -72,26 +78,28 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitStatus> {
         limit: args.limit.map(|limit| limit as usize),
         only: args.only,
         overrides: args.overrides,
+        accept_shrink: args.accept_shrink,
     };
     let bar = Bar::new(context.console);
-    let result = engine::plan(request, &bar);
+    let result = engine::plan(&request, &bar);
     bar.finish();
     let result = result?;
     let mut written = files::write_all(&result.plan, &result.project_dir)?;
     if let (Some(path), Some(rows)) = (&args.ranking, &result.ranking) {
         written.push(write_ranking(path, rows)?);
     }
-    print(&result.plan, &written, args.format, context)?;
+    let work = Work { embedded: result.embedded, reused: result.reused };
+    print(&result.plan, &written, work, args.format, context)?;
     Ok(status(&result.plan))
 }
 
-fn print(plan: &Plan, written: &[WrittenFile], format: Format, context: &Context) -> Result<()> {
+fn print(plan: &Plan, written: &[WrittenFile], work: Work, format: Format, context: &Context) -> Result<()> {
     match format {
-        Format::Text => context.console.print(&summary::render(plan, written))?,
+        Format::Text => context.console.print(&summary::render(plan, written, work))?,
         Format::Csv => csv::write_plan(plan, context.console.data())?,
         Format::Json => {
             let files = written.iter().map(|file| file.path.display().to_string()).collect();
-            let outcome = Outcome { run: &plan.run, counts: &Counts::of(plan), notices: &plan.notices, files };
+            let outcome = Outcome { run: &plan.run, counts: &Counts::of(plan), notices: &plan.notices, work, files };
             context.console.print_json(&outcome)?;
         }
     }
@@ -114,7 +122,7 @@ fn write_ranking(path: &Path, rows: &[RankingRow]) -> Result<WrittenFile> {
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE, such as `max_links_per_page=2`")?;
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE, such as `caps.per_page=2`")?;
     if key.trim().is_empty() {
         return Err("the key before `=` is missing".to_owned());
     }

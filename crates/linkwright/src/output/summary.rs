@@ -18,6 +18,15 @@ const NUMBER: Style = AnsiColor::Cyan.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
+/// What the run had to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Work {
+    /// Pages embedded in this run.
+    pub(crate) embedded: usize,
+    /// Pages whose vectors were kept from an earlier run.
+    pub(crate) reused: usize,
+}
+
 /// Words in a style.
 struct Styled<T>(Style, T);
 
@@ -28,20 +37,20 @@ impl<T: Display> Display for Styled<T> {
 }
 
 /// The summary as text with ANSI styles.
-pub(crate) fn render(plan: &Plan, files: &[WrittenFile]) -> String {
+pub(crate) fn render(plan: &Plan, files: &[WrittenFile], work: Work) -> String {
     let counts = Counts::of(plan);
     let mut out = String::new();
     // Writing to a `String` cannot fail.
-    let _ = write_all(&mut out, plan, &counts, files);
+    let _ = write_all(&mut out, plan, &counts, files, work);
     out
 }
 
-fn write_all(out: &mut String, plan: &Plan, counts: &Counts, files: &[WrittenFile]) -> fmt::Result {
+fn write_all(out: &mut String, plan: &Plan, counts: &Counts, files: &[WrittenFile], work: Work) -> fmt::Result {
     writeln!(out, "{}  {}", Styled(TITLE, &plan.run.base_url), Styled(QUIET, format!("run {}, {}", plan.run.id, plan.run.model)))?;
     for notice in &plan.notices {
         write_notice(out, notice)?;
     }
-    write_pages(out, counts)?;
+    write_pages(out, counts, work)?;
     write_links(out, counts)?;
     write_plan(out, counts)?;
     write_nothing(out, plan, counts)?;
@@ -57,13 +66,14 @@ fn write_notice(out: &mut String, notice: &Notice) -> fmt::Result {
     }
 }
 
-fn write_pages(out: &mut String, counts: &Counts) -> fmt::Result {
+fn write_pages(out: &mut String, counts: &Counts, work: Work) -> fmt::Result {
     title(out, "Pages")?;
     for (result, pages) in by_frequency(&counts.outcomes) {
         row(out, pages, outcome(result))?;
     }
     row(out, counts.sources, "can carry new links")?;
-    row(out, counts.targets, "can be linked to")
+    row(out, counts.targets, "can be linked to")?;
+    row(out, work.embedded, &format!("embedded in this run, {} kept from before", thousands(work.reused)))
 }
 
 fn write_links(out: &mut String, counts: &Counts) -> fmt::Result {
@@ -144,7 +154,7 @@ mod tests {
 
     fn plain(plan: &Plan) -> String {
         let files = [WrittenFile { path: PathBuf::from("client/plan.csv"), holds: "a row per opportunity" }];
-        anstream::adapter::strip_str(&render(plan, &files)).to_string()
+        anstream::adapter::strip_str(&render(plan, &files, Work { embedded: 2, reused: 3 })).to_string()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Values of the plan in words, used by every output so that they all say the same.
 
-use linkwright_core::page::FetchOutcome;
+use crate::engine::NOTHING;
+use linkwright_core::page::{FetchOutcome, LanguageSource, LinkKind, LinkPosition};
 use linkwright_core::plan::{Opportunity, Plan};
 use linkwright_core::span::Span;
 
@@ -44,6 +45,35 @@ pub(crate) fn failed(outcome: FetchOutcome) -> bool {
     )
 }
 
+/// As crawlers name it.
+pub(crate) fn link_kind(kind: LinkKind) -> &'static str {
+    match kind {
+        LinkKind::Body => "body",
+        LinkKind::Template => "template",
+    }
+}
+
+/// As crawlers name it.
+pub(crate) fn link_position(position: LinkPosition) -> &'static str {
+    match position {
+        LinkPosition::Content => "content",
+        LinkPosition::Navigation => "navigation",
+        LinkPosition::Header => "header",
+        LinkPosition::Footer => "footer",
+        LinkPosition::Aside => "aside",
+    }
+}
+
+/// Where a language tag came from.
+pub(crate) fn language_source(source: LanguageSource) -> &'static str {
+    match source {
+        LanguageSource::Declared => "declared",
+        LanguageSource::Header => "by its header",
+        LanguageSource::Detected => "detected",
+        LanguageSource::Unknown => "unknown",
+    }
+}
+
 /// `yes`, `no`, or `unknown` where an incomplete crawl cannot tell.
 pub(crate) fn yes_no_unknown(value: Option<bool>) -> &'static str {
     match value {
@@ -53,10 +83,11 @@ pub(crate) fn yes_no_unknown(value: Option<bool>) -> &'static str {
     }
 }
 
-/// The name of a reason code; the code itself where this run has no such rule.
+/// A reason code in words; the code itself where it is unknown, as in a plan of another version.
 pub(crate) fn reason(plan: &Plan, code: &str) -> String {
-    let rule = plan.guardrails.iter().find(|rule| rule.code == code);
-    rule.map_or_else(|| code.to_owned(), |rule| rule.name.clone())
+    let rule = plan.guardrails.iter().find(|rule| rule.code == code).map(|rule| rule.name.as_str());
+    let nothing = || NOTHING.iter().find(|(other, _)| *other == code).map(|(_, words)| *words);
+    rule.or_else(nothing).unwrap_or(code).to_owned()
 }
 
 /// The sentence of an opportunity.

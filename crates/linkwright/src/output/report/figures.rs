@@ -33,26 +33,48 @@ const INLINK_CLASSES: [(&str, usize); 8] =
     [("none", 0), ("1", 1), ("2", 2), ("3", 3), ("4 to 6", 4), ("7 to 12", 7), ("13 to 50", 13), ("more", 51)];
 
 pub(super) fn tiles(plan: &Plan, counts: &Counts) -> Vec<Tile> {
-    let tile = |number, name, behind, section| Tile { number: thousands(number), name, behind, section };
     let spread =
         format!("on {}, to {}", count(counts.opportunity_sources, "page", "pages"), count(counts.opportunity_targets, "target", "targets"));
-    let first = plan.gaps.iter().filter(|gap| gap.target_orphan == Some(true)).count();
+    let to_orphans = plan.gaps.iter().filter(|gap| gap.target_orphan == Some(true)).count();
+    let gaps = format!("need a sentence first; {} to orphans", thousands(to_orphans));
+    let alike = "to merge or tell apart, not to link".to_owned();
     vec![
-        tile(counts.opportunities, "links proposed", spread, "plan"),
-        tile(counts.gaps, "gaps", format!("need a sentence first, {} of them to orphans", thousands(first)), "gaps"),
+        tile(counts.opportunities, ["link proposed", "links proposed"], spread, "plan"),
+        tile(counts.gaps, ["gap", "gaps"], gaps, "gaps"),
         orphan_tile(counts),
-        tile(counts.body_links, "body links today", per_page(counts), "structure"),
-        tile(counts.pages_read, "pages read", format!("of {} found", thousands(counts.pages)), "pages"),
-        tile(counts.overlaps, "pairs too alike", "to merge or tell apart, not to link".to_owned(), "overlaps"),
+        tile(counts.body_links, ["body link today", "body links today"], per_page(counts), "structure"),
+        tile(counts.pages_read, ["page read", "pages read"], format!("of {} found", thousands(counts.pages)), "pages"),
+        tile(counts.overlaps, ["pair too alike", "pairs too alike"], alike, "overlaps"),
     ]
 }
 
+fn tile(number: usize, [one, many]: [&'static str; 2], behind: String, section: &'static str) -> Tile {
+    Tile { number: thousands(number), name: if number == 1 { one } else { many }, behind, section }
+}
+
 fn orphan_tile(counts: &Counts) -> Tile {
-    let (number, behind) = match (counts.orphans, counts.orphans_helped) {
-        (Some(orphans), Some(helped)) => (thousands(orphans), format!("{} would get a first body link", thousands(helped))),
-        _ => ("?".to_owned(), "unknown: not every page was read".to_owned()),
+    match (counts.orphans, counts.orphans_helped) {
+        (Some(orphans), Some(helped)) => {
+            let behind = format!("{} would get a first body link", if helped == orphans { "each".to_owned() } else { thousands(helped) });
+            tile(orphans, ["orphan", "orphans"], if orphans == 0 { "every page has a body link".to_owned() } else { behind }, "orphans")
+        }
+        _ => Tile { number: "?".to_owned(), name: "orphans", behind: "unknown: not every page was read".to_owned(), section: "orphans" },
+    }
+}
+
+/// The report in two sentences.
+pub(super) fn lede(counts: &Counts) -> String {
+    let read =
+        if counts.pages_read == 1 { "1 page was read".to_owned() } else { format!("{} pages were read", thousands(counts.pages_read)) };
+    if counts.opportunities == 0 {
+        return format!("{read}. No link is proposed; the reasons are counted below.");
+    }
+    let links = count(counts.opportunities, "link", "links");
+    let gaps = match counts.gaps {
+        0 => String::new(),
+        gaps => format!(", and names {} of pages that need a sentence first", count(gaps, "pair", "pairs")),
     };
-    Tile { number, name: "orphans", behind, section: "orphans" }
+    format!("{read}. This report proposes {links} between them, from words that are already on the page{gaps}.")
 }
 
 fn per_page(counts: &Counts) -> String {
