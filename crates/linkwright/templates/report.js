@@ -48,7 +48,8 @@
         links += shown;
         if (shown) pages += 1;
       });
-      byId("shown").textContent = `${links} ${links === 1 ? "link" : "links"} on ${pages} ${pages === 1 ? "page" : "pages"}`;
+      const amount = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+      byId("shown").textContent = `${amount(links, "link", "links")} on ${amount(pages, "page", "pages")}`;
       byId("none").hidden = links > 0;
     }
 
