@@ -1,1 +1,9 @@
-//! Placeholder.
+//! What a user can ask for. The only place where reading, embedding and storing meet.
+
+pub mod analysis;
+pub mod propose;
+mod error;
+mod progress;
+
+pub use error::EngineError;
+pub use progress::{Progress, Silent};

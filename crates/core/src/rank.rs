@@ -1,0 +1,268 @@
+//! Candidates to an order: what the site's own links say about which pairs people link.
+//!
+//! Every source is ranked by a model that was not shown its links: the sources are dealt into folds,
+//! and each fold is scored by trees grown on the others. The trees start from the margins of a shipped
+//! model that was grown on other sites, so a site with few links keeps what is known in general and a
+//! site with many corrects it. Margins become probabilities by a logistic fit on the folds' own answers
+//! (Platt 1999); where there are too few links for that, the score is called a similarity.
+
+use crate::boosting::{Forest, Growth, Rows, grow, sigmoid};
+use crate::signals::{COUNT, Candidate, Signal};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Signals that mean something only beside those of the source's other candidates: they enter three
+/// times, as they are, as a share of the source's largest, and by their rank.
+const COMPARED: &[Signal] = &[
+    Signal::PageCosine,
+    Signal::PassageTitle,
+    Signal::PassagePage,
+    Signal::WordCosine,
+    Signal::TitleInSource,
+    Signal::TitleInTarget,
+    Signal::TitleShare,
+    Signal::TitleSentence,
+    Signal::TitlePhrase,
+    Signal::HeadingPhrase,
+    Signal::AnchorProbability,
+    Signal::AnchorUses,
+    Signal::PhraseWeight,
+    Signal::Votes,
+    Signal::CommonNeighbours,
+    Signal::CoCitation,
+    Signal::Coupling,
+    Signal::Inlinks,
+    Signal::Section,
+];
+
+/// Numbers in a row of features.
+pub const WIDTH: usize = COUNT + 2 * COMPARED.len() + 2;
+
+/// Folds by source.
+const FOLDS: usize = 5;
+/// A site with fewer own links than this is ranked by the shipped model alone.
+pub const FEW_LINKS: usize = 60;
+/// Unlinked candidates kept per source for training; the rest tell little more.
+const NEGATIVES: usize = 40;
+
+/// The shipped model: trees and the fit that makes their margin a probability.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prior {
+    /// Trees grown on several sites.
+    pub forest: Forest,
+    /// Margin of a candidate before the first tree.
+    pub bias: f64,
+}
+
+impl Prior {
+    /// Margin of a row.
+    #[must_use]
+    pub fn margin(&self, row: &[f32]) -> f64 {
+        self.bias + self.forest.margin(row)
+    }
+}
+
+/// How a ranking was made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankReport {
+    /// Body links of the site that were learned from.
+    pub links: usize,
+    /// Whether the site's own links shaped the order, or the shipped model alone.
+    pub learned: bool,
+    /// Whether scores are probabilities.
+    pub calibrated: bool,
+    /// Names of the signals by how much they decided, with their shares; largest first.
+    pub shares: Vec<(String, f64)>,
+}
+
+/// Ranks the candidates of all sources. Gives scores in the order of the candidates.
+#[must_use]
+pub fn rank(sources: &[Vec<Candidate>], prior: &Prior) -> (Vec<Vec<f64>>, RankReport) {
+    let rows: Vec<Vec<f32>> = sources.par_iter().map(|c| features(c)).collect();
+    let base: Vec<Vec<f64>> = rows.par_iter().map(|r| r.chunks_exact(WIDTH).map(|row| prior.margin(row)).collect()).collect();
+    let links = sources.iter().flatten().filter(|c| c.linked).count();
+    let learned = links >= FEW_LINKS;
+    let mut gains = prior.forest.gains.clone();
+    gains.resize(WIDTH, 0.0);
+    let margins = if learned {
+        let forests: Vec<Forest> = (0..FOLDS).map(|fold| grow_without(fold, sources, &rows, &base, links)).collect();
+        for forest in &forests {
+            gains.iter_mut().zip(&forest.gains).for_each(|(sum, gain)| *sum += gain);
+        }
+        (0..sources.len()).into_par_iter().map(|s| add_margins(&forests[s % FOLDS], &rows[s], &base[s])).collect()
+    } else {
+        base
+    };
+    let fit = learned.then(|| Fit::new(sources, &margins));
+    let scores = margins
+        .into_iter()
+        .map(|m| m.into_iter().map(|x| fit.as_ref().map_or_else(|| sigmoid(x), |f| f.probability(x))).collect())
+        .collect();
+    let report = RankReport { links, learned, calibrated: fit.is_some(), shares: shares(&gains) };
+    (scores, report)
+}
+
+fn add_margins(forest: &Forest, rows: &[f32], base: &[f64]) -> Vec<f64> {
+    rows.chunks_exact(WIDTH).zip(base).map(|(row, base)| base + forest.margin(row)).collect()
+}
+
+/// More links carry more trees.
+fn growth_for(links: usize) -> Growth {
+    Growth { trees: (links / 4).clamp(15, 150), depth: 4, rate: 0.08 }
+}
+
+/// Grows trees on all sources but those of one fold.
+fn grow_without(fold: usize, sources: &[Vec<Candidate>], rows: &[Vec<f32>], base: &[Vec<f64>], links: usize) -> Forest {
+    let kept = (0..sources.len()).filter(|s| s % FOLDS != fold);
+    let table = Table::new(kept.map(|s| (sources[s].as_slice(), rows[s].as_slice(), base[s].as_slice())));
+    grow(&table.rows(), growth_for(links))
+}
+
+/// Grows a model for shipping on the candidates of several sites.
+#[must_use]
+pub fn grow_prior(sources: &[Vec<Candidate>], growth: Growth) -> Prior {
+    let rows: Vec<Vec<f32>> = sources.par_iter().map(|c| features(c)).collect();
+    let links = sources.iter().flatten().filter(|c| c.linked).count();
+    let all: usize = sources.iter().map(Vec::len).sum();
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    let bias = ((links.max(1) as f64) / (all.max(2) - links.min(all - 1)) as f64).ln();
+    let base: Vec<Vec<f64>> = sources.iter().map(|c| vec![bias; c.len()]).collect();
+    let table = Table::new((0..sources.len()).map(|s| (sources[s].as_slice(), rows[s].as_slice(), base[s].as_slice())));
+    Prior { forest: grow(&table.rows(), growth), bias }
+}
+
+/// Training rows of some sources: all links, and a sample of the rest that stands for all of it.
+#[derive(Default)]
+struct Table {
+    values: Vec<f32>,
+    labels: Vec<bool>,
+    weights: Vec<f32>,
+    base: Vec<f64>,
+}
+
+impl Table {
+    #[expect(clippy::cast_precision_loss, reason = "candidates of a source are few")]
+    fn new<'a>(sources: impl Iterator<Item = (&'a [Candidate], &'a [f32], &'a [f64])>) -> Self {
+        let mut table = Self::default();
+        for (candidates, rows, base) in sources {
+            let links = candidates.iter().filter(|c| c.linked).count();
+            if links == 0 {
+                continue;
+            }
+            // A source with many links must not drown the others: what counts is each page's list.
+            let weight = 1.0 / (links as f32).sqrt();
+            let unlinked = candidates.len() - links;
+            let step = unlinked.div_ceil(NEGATIVES).max(1);
+            let mut seen = 0;
+            for ((candidate, row), base) in candidates.iter().zip(rows.chunks_exact(WIDTH)).zip(base) {
+                let taken = candidate.linked || {
+                    seen += 1;
+                    (seen + candidate.target.index()) % step == 0
+                };
+                if taken {
+                    table.values.extend_from_slice(row);
+                    table.labels.push(candidate.linked);
+                    table.weights.push(if candidate.linked { weight } else { weight * step as f32 });
+                    table.base.push(*base);
+                }
+            }
+        }
+        table
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        Rows { values: &self.values, width: WIDTH, labels: &self.labels, weights: &self.weights, base: &self.base }
+    }
+}
+
+/// Rows of features for the candidates of one source, `(n, WIDTH)` row-major, finite.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "candidates of a source are few")]
+pub fn features(candidates: &[Candidate]) -> Vec<f32> {
+    let mut rows = vec![0.0; candidates.len() * WIDTH];
+    for (row, candidate) in rows.chunks_exact_mut(WIDTH).zip(candidates) {
+        for (cell, value) in row.iter_mut().zip(candidate.values) {
+            *cell = if value.is_finite() { value } else { 0.0 };
+        }
+        row[WIDTH - 2] = (candidates.len() as f32).ln_1p();
+    }
+    let mut fused = vec![0.0f32; candidates.len()];
+    for (place, signal) in COMPARED.iter().enumerate() {
+        let column: Vec<f32> = candidates.iter().map(|c| c.values[*signal as usize]).collect();
+        let largest = column.iter().copied().fold(0.0, f32::max).max(1e-9);
+        let mut order: Vec<usize> = (0..column.len()).collect();
+        order.sort_by(|a, b| column[*b].total_cmp(&column[*a]).then(a.cmp(b)));
+        let mut rank = 0usize;
+        for (position, i) in order.iter().enumerate() {
+            // Equal values share a rank.
+            if position > 0 && column[*i] < column[order[position - 1]] {
+                rank = position;
+            }
+            let silent = column[*i] <= 0.0;
+            let standing = if silent { 0.0 } else { 1.0 / (1.0 + rank as f32) };
+            let row = &mut rows[i * WIDTH..(i + 1) * WIDTH];
+            row[COUNT + 2 * place] = (column[*i] / largest).clamp(-1.0, 1.0);
+            row[COUNT + 2 * place + 1] = standing;
+            fused[*i] += if silent { 0.0 } else { 1.0 / (10.0 + rank as f32) };
+        }
+    }
+    for (row, fused) in rows.chunks_exact_mut(WIDTH).zip(fused) {
+        row[WIDTH - 1] = fused;
+    }
+    rows
+}
+
+/// Gains by signal: a signal's three features count together.
+fn shares(gains: &[f32]) -> Vec<(String, f64)> {
+    let mut sums = vec![0.0f64; COUNT];
+    for (signal, sum) in sums.iter_mut().enumerate() {
+        *sum += f64::from(gains[signal]);
+    }
+    for (place, signal) in COMPARED.iter().enumerate() {
+        sums[*signal as usize] += f64::from(gains[COUNT + 2 * place]) + f64::from(gains[COUNT + 2 * place + 1]);
+    }
+    let whole: f64 = sums.iter().sum::<f64>().max(1e-9);
+    let mut shares: Vec<(String, f64)> =
+        crate::signals::NAMES.iter().zip(sums).map(|((name, _), sum)| ((*name).to_owned(), sum / whole)).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    shares
+}
+
+/// `p = sigmoid(slope · margin + offset)`, fitted by Newton's method to the folds' own answers.
+struct Fit {
+    slope: f64,
+    offset: f64,
+}
+
+impl Fit {
+    fn new(sources: &[Vec<Candidate>], margins: &[Vec<f64>]) -> Self {
+        let rows: Vec<(f64, f64)> = sources
+            .iter()
+            .zip(margins)
+            .filter(|(c, _)| c.iter().any(|c| c.linked))
+            .flat_map(|(c, m)| c.iter().zip(m).map(|(c, m)| (*m, f64::from(u8::from(c.linked)))))
+            .collect();
+        let (mut slope, mut offset) = (1.0, 0.0);
+        for _ in 0..20 {
+            // Gradient and Hessian of the log loss, with a weak pull towards (1, 0).
+            let (mut g, mut h) = ([1e-3 * (slope - 1.0), 1e-3 * offset], [1e-3, 0.0, 1e-3]);
+            for (m, y) in &rows {
+                let p = sigmoid(slope * m + offset);
+                let (error, weight) = (p - y, p * (1.0 - p));
+                g = [g[0] + error * m, g[1] + error];
+                h = [h[0] + weight * m * m, h[1] + weight * m, h[2] + weight];
+            }
+            let determinant = h[0] * h[2] - h[1] * h[1];
+            if determinant.abs() < 1e-12 {
+                break;
+            }
+            slope -= (h[2] * g[0] - h[1] * g[1]) / determinant;
+            offset -= (h[0] * g[1] - h[1] * g[0]) / determinant;
+        }
+        if slope.is_finite() && offset.is_finite() && slope > 0.0 { Self { slope, offset } } else { Self { slope: 1.0, offset: 0.0 } }
+    }
+
+    fn probability(&self, margin: f64) -> f64 {
+        sigmoid(self.slope * margin + self.offset)
+    }
+}

@@ -1,0 +1,465 @@
+//! Pages, words, phrases, links and vectors to candidates: which targets a source might link to, and
+//! what speaks for each.
+//!
+//! Retrieval is a union: the nearest pages by vector and by words, pages whose title or known
+//! anchors stand in the source, pages that similar pages link to, and pages near in the link graph.
+//! No single signal has to be right; ranking decides.
+//!
+//! Every signal is computed as if the links of the source to the candidate did not exist: known
+//! anchors without the source's own, inlinks without the pair's, votes by other pages only. So the
+//! same numbers can be used to learn from links that exist and to rank links that do not.
+
+use crate::corpus::{Corpus, NO_LINK};
+use crate::graph::LinkGraph;
+use crate::nearest;
+use crate::phrases::Phrases;
+use crate::site_index::{PageId, SiteIndex};
+use crate::text::Term;
+use crate::tfidf::{TfIdf, best};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// How many similar pages vote on where a source should link.
+const VOTERS: usize = 20;
+/// Pages with more neighbours than this connect everything with everything and say nothing.
+const HUB: usize = 400;
+/// BM25's usual constants (Robertson and Zaragoza 2009).
+const BM25_K: f32 = 1.2;
+const BM25_B: f32 = 0.75;
+
+macro_rules! signals {
+    ($($name:ident: $doc:literal),* $(,)?) => {
+        /// What speaks for a pair of pages. The order is that of [`NAMES`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Signal { $(#[doc = $doc] $name),* }
+        /// Name and meaning of every signal.
+        pub const NAMES: &[(&str, &str)] = &[$((stringify!($name), $doc)),*];
+    };
+}
+
+signals! {
+    PageCosine: "cosine of the two pages' vectors",
+    PassageTitle: "best cosine of a passage of the source with the target's title",
+    PassagePage: "best cosine of a passage of the source with the target page",
+    WordCosine: "TF-IDF cosine of the two pages",
+    TitleInSource: "BM25 of the target's title in the source",
+    TitleInTarget: "BM25 of the source's title in the target",
+    TitleShare: "share of the target's title found in the source, by rarity",
+    TitleSentence: "largest share of the target's title found in one sentence",
+    TitlePhrase: "largest unbroken part of the target's title found in the source",
+    HeadingPhrase: "a section heading of the target found in the source",
+    AnchorProbability: "how often words of the source are a link to the target elsewhere",
+    AnchorUses: "how many pages use words of the source as a link to the target",
+    PhraseWeight: "rarity of the best phrase that stands for the target",
+    Votes: "similar pages that link to the target",
+    CommonNeighbours: "pages linked with both (Adamic and Adar)",
+    CoCitation: "pages that link to both",
+    Coupling: "pages both link to",
+    Reciprocal: "the target links to the source",
+    Inlinks: "body inlinks of the target from other pages",
+    Section: "share of the path that both have in common",
+    DateDistance: "years between the two dates",
+    SourceNewer: "the source is newer than the target",
+    SourceLength: "words of the source",
+    TargetLength: "words of the target",
+    TitleLength: "words of the target's title",
+}
+
+/// Number of signals.
+pub const COUNT: usize = NAMES.len();
+
+/// Values of all signals, in their order.
+pub type Values = [f32; COUNT];
+
+/// A pair of pages that might be linked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The page it would lead to.
+    pub target: PageId,
+    /// Whether the source has a body link to it already.
+    pub linked: bool,
+    /// What speaks for it.
+    pub values: Values,
+}
+
+/// Unit vectors of a site, one row a page.
+#[derive(Clone, Debug, Default)]
+pub struct SiteVectors {
+    /// Length of a row.
+    pub dimensions: usize,
+    /// `(pages, dimensions)`, row-major.
+    pub pages: Vec<f32>,
+    /// `(pages, dimensions)`, row-major.
+    pub titles: Vec<f32>,
+    /// Per page `(passages, dimensions)`, row-major, in the order of `PageText::passages`.
+    pub passages: Vec<Vec<f32>>,
+    /// Whether the model knows the page's language and the page has a vector.
+    pub known: Vec<bool>,
+}
+
+impl SiteVectors {
+    fn page(&self, id: PageId) -> &[f32] {
+        &self.pages[id.index() * self.dimensions..(id.index() + 1) * self.dimensions]
+    }
+
+    fn title(&self, id: PageId) -> &[f32] {
+        &self.titles[id.index() * self.dimensions..(id.index() + 1) * self.dimensions]
+    }
+
+    /// Cosine of a passage of one page with another page.
+    #[must_use]
+    pub fn passage_cosine(&self, source: PageId, passage: usize, target: PageId) -> f32 {
+        let rows = &self.passages[source.index()];
+        rows.get(passage * self.dimensions..(passage + 1) * self.dimensions).map_or(0.0, |row| dot(row, self.page(target)))
+    }
+
+    /// Cosine of two pages' vectors; 0 where one has none.
+    #[must_use]
+    pub fn cosine(&self, a: PageId, b: PageId) -> f32 {
+        if self.known[a.index()] && self.known[b.index()] { dot(self.page(a), self.page(b)) } else { 0.0 }
+    }
+}
+
+/// Everything the signals are read from.
+pub struct Evidence<'a> {
+    /// The pages.
+    pub site: &'a SiteIndex,
+    /// Their words.
+    pub corpus: &'a Corpus,
+    /// Their links.
+    pub graph: &'a LinkGraph,
+    /// Their names and anchors.
+    pub phrases: &'a Phrases,
+    /// Their word vectors.
+    pub words: &'a TfIdf,
+    /// Their meaning.
+    pub vectors: &'a SiteVectors,
+    /// Per page, the nearest pages by vector, nearest first.
+    pub near: Vec<Vec<(PageId, f32)>>,
+    /// Average content length of a page in words.
+    pub average_length: f32,
+}
+
+impl<'a> Evidence<'a> {
+    /// Prepares what all sources share. `groups` gives each page the group within which targets are
+    /// looked for (its language), `k` how many neighbours are kept.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "page counts are small")]
+    pub fn new(
+        site: &'a SiteIndex,
+        corpus: &'a Corpus,
+        graph: &'a LinkGraph,
+        phrases: &'a Phrases,
+        words: &'a TfIdf,
+        vectors: &'a SiteVectors,
+        k: usize,
+        targets: &[bool],
+    ) -> Self {
+        let near = nearest_pages(vectors, targets, k);
+        let average_length = corpus.pages.iter().map(|p| p.length as f32).sum::<f32>() / corpus.pages.len().max(1) as f32;
+        Self { site, corpus, graph, phrases, words, vectors, near, average_length }
+    }
+
+    /// Candidates of every source, in the order of target numbers. `allowed` says which pairs may be considered at all.
+    pub fn candidates(&self, sources: &[PageId], k: usize, allowed: &(dyn Fn(PageId, PageId) -> bool + Sync)) -> Vec<Vec<Candidate>> {
+        sources.par_iter().map(|source| self.of_source(*source, k, &|t| t != *source && allowed(*source, t))).collect()
+    }
+
+    fn of_source(&self, source: PageId, k: usize, allowed: &dyn Fn(PageId) -> bool) -> Vec<Candidate> {
+        let near: Vec<(PageId, f32)> = self.near[source.index()].iter().copied().filter(|(t, _)| allowed(*t)).take(k).collect();
+        let by_words = self.words.nearest(source, k.max(VOTERS), allowed);
+        let named = self.named(source, allowed);
+        let votes = self.votes(source, &near, &by_words, allowed);
+        let neighbours = self.common_neighbours(source, allowed);
+
+        let mut chosen: BTreeSet<PageId> = near.iter().chain(by_words.iter().take(k)).map(|(t, _)| *t).collect();
+        chosen.extend(best_by(&named, k, |n| n.phrase_share * n.phrase_weight));
+        chosen.extend(best_by(&named, k, |n| n.anchor_probability));
+        chosen.extend(best_by(&votes, k, |v| *v));
+        chosen.extend(best_by(&neighbours, k, |v| *v));
+        chosen.extend(self.graph.body.out[source.index()].iter().copied().filter(|t| allowed(*t)));
+
+        let targets: Vec<PageId> = chosen.into_iter().collect();
+        let mut rows: Vec<Candidate> = targets
+            .iter()
+            .map(|&target| Candidate {
+                target,
+                linked: self.graph.body.links(source, target),
+                values: self.pair_values(source, target, named.get(&target), votes.get(&target), neighbours.get(&target)),
+            })
+            .collect();
+        self.add_title_values(source, &mut rows);
+        self.add_passage_values(source, &mut rows);
+        rows
+    }
+
+    /// Targets whose title or known anchors stand in the source.
+    fn named(&self, source: PageId, allowed: &dyn Fn(PageId) -> bool) -> BTreeMap<PageId, Named> {
+        let mut named: BTreeMap<PageId, Named> = BTreeMap::new();
+        let mut last = None;
+        let mut occurrences: Vec<_> = self.phrases.occurrences[source.index()].iter().map(|o| (o.phrase, o.links_to)).collect();
+        occurrences.sort_unstable();
+        for (phrase, links_to) in occurrences {
+            if last == Some((phrase, links_to)) {
+                continue;
+            }
+            last = Some((phrase, links_to));
+            for (&target, tie) in &self.phrases.ties[phrase as usize] {
+                if (links_to != NO_LINK && links_to != target.0) || !allowed(target) {
+                    continue;
+                }
+                let entry = named.entry(target).or_default();
+                let uses = self.phrases.linked_by(phrase, target, source);
+                let weight = self.phrases.weight[phrase as usize];
+                entry.heading_share = entry.heading_share.max(tie.heading_share * weight);
+                if tie.title_share * weight > entry.phrase_share * entry.phrase_weight {
+                    (entry.phrase_share, entry.phrase_weight) = (tie.title_share, weight);
+                }
+                if uses > 0 {
+                    let probability = self.phrases.link_probability(phrase, target, source);
+                    entry.anchor_probability = entry.anchor_probability.max(probability);
+                    entry.anchor_uses += uses;
+                    entry.anchor_weight = entry.anchor_weight.max(weight);
+                }
+            }
+        }
+        named.retain(|_, n| n.anchor_uses > 0 || n.phrase_share > 0.0 || n.heading_share > 0.0);
+        named
+    }
+
+    /// Similarity-weighted share of the most similar pages that link to each target.
+    fn votes(
+        &self,
+        source: PageId,
+        near: &[(PageId, f32)],
+        by_words: &[(PageId, f32)],
+        allowed: &dyn Fn(PageId) -> bool,
+    ) -> BTreeMap<PageId, f32> {
+        let mut voters: BTreeMap<PageId, f32> = by_words.iter().take(VOTERS).copied().collect();
+        for (page, cosine) in near.iter().take(VOTERS) {
+            *voters.entry(*page).or_default() += cosine;
+        }
+        let total: f32 = voters.values().sum::<f32>().max(1e-6);
+        let mut votes = BTreeMap::new();
+        for (voter, weight) in voters {
+            for target in self.graph.body.out[voter.index()].iter().filter(|t| **t != source && allowed(**t)) {
+                *votes.entry(*target).or_default() += weight / total;
+            }
+        }
+        votes
+    }
+
+    /// Adamic and Adar (2003) over body links in either direction.
+    fn common_neighbours(&self, source: PageId, allowed: &dyn Fn(PageId) -> bool) -> BTreeMap<PageId, f32> {
+        let mut sums: HashMap<PageId, f32> = HashMap::new();
+        for middle in neighbours(self.graph, source) {
+            let around = neighbours(self.graph, middle);
+            if around.len() > HUB {
+                continue;
+            }
+            #[expect(clippy::cast_precision_loss, reason = "bounded by HUB")]
+            let weight = 1.0 / (1.0 + around.len() as f32).ln().max(0.5);
+            for target in around.into_iter().filter(|t| *t != source && allowed(*t)) {
+                *sums.entry(target).or_default() += weight;
+            }
+        }
+        sums.into_iter().collect()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    fn pair_values(&self, source: PageId, target: PageId, named: Option<&Named>, votes: Option<&f32>, neighbours: Option<&f32>) -> Values {
+        let mut values = [0.0; COUNT];
+        let mut set = |signal: Signal, value: f32| values[signal as usize] = value;
+        let (body, none) = (&self.graph.body, Named::default());
+        let named = named.unwrap_or(&none);
+        set(Signal::PageCosine, self.vectors.cosine(source, target));
+        set(Signal::WordCosine, self.words.cosine(source, target));
+        set(Signal::TitlePhrase, named.phrase_share);
+        set(Signal::PhraseWeight, named.phrase_weight.max(named.anchor_weight));
+        set(Signal::HeadingPhrase, named.heading_share);
+        set(Signal::AnchorProbability, named.anchor_probability);
+        set(Signal::AnchorUses, (named.anchor_uses as f32).ln_1p());
+        set(Signal::Votes, votes.copied().unwrap_or(0.0));
+        set(Signal::CommonNeighbours, neighbours.copied().unwrap_or(0.0));
+        set(Signal::CoCitation, common(&body.into[source.index()], &body.into[target.index()], source) as f32);
+        set(Signal::Coupling, common(&body.out[source.index()], &body.out[target.index()], target) as f32);
+        set(Signal::Reciprocal, f32::from(u8::from(body.links(target, source))));
+        let inlinks = body.into[target.index()].len() - usize::from(body.links(source, target));
+        set(Signal::Inlinks, (inlinks as f32).ln_1p());
+        let (source_page, target_page) = (self.site.page(source), self.site.page(target));
+        set(Signal::Section, shared_path(&source_page.url.path(), &target_page.url.path()));
+        let (years, newer) = dates(source_page.published.as_deref(), target_page.published.as_deref());
+        set(Signal::DateDistance, years);
+        set(Signal::SourceNewer, newer);
+        set(Signal::SourceLength, (self.corpus.page(source).length as f32).ln_1p());
+        set(Signal::TargetLength, (self.corpus.page(target).length as f32).ln_1p());
+        set(Signal::TitleLength, self.corpus.page(target).title.iter().filter(|w| !w.function).count() as f32);
+        values
+    }
+
+    /// Title words of all candidates in the source, in one pass over its sentences.
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    fn add_title_values(&self, source: PageId, rows: &mut [Candidate]) {
+        let text = self.corpus.page(source);
+        let mut wanted: HashMap<Term, Vec<u32>> = HashMap::new();
+        let mut whole = vec![0.0f32; rows.len()];
+        for (number, row) in rows.iter().enumerate() {
+            let mut terms: Vec<Term> = self.corpus.page(row.target).title.iter().filter(|w| !w.function).map(|w| w.term).collect();
+            terms.sort_unstable();
+            terms.dedup();
+            for term in terms {
+                wanted.entry(term).or_default().push(u32::try_from(number).unwrap_or(u32::MAX));
+                whole[number] += self.corpus.rarity(term);
+            }
+        }
+        let mut counts: BTreeMap<Term, u32> = BTreeMap::new();
+        let mut in_sentence = vec![0.0f32; rows.len()];
+        let mut touched: Vec<u32> = Vec::new();
+        for block in &text.blocks {
+            for sentence in &block.sentences {
+                let mut terms: Vec<Term> = block.terms[sentence.words.clone()].to_vec();
+                terms.sort_unstable();
+                terms.iter().filter(|t| wanted.contains_key(t)).for_each(|t| *counts.entry(*t).or_default() += 1);
+                terms.dedup();
+                for term in terms {
+                    for &number in wanted.get(&term).map_or(&[][..], Vec::as_slice) {
+                        in_sentence[number as usize] += self.corpus.rarity(term);
+                        touched.push(number);
+                    }
+                }
+                for number in touched.drain(..) {
+                    let share = in_sentence[number as usize] / whole[number as usize].max(1e-6);
+                    let value = &mut rows[number as usize].values[Signal::TitleSentence as usize];
+                    *value = value.max(share);
+                    in_sentence[number as usize] = 0.0;
+                }
+            }
+        }
+        for (term, count) in counts {
+            let rarity = self.corpus.rarity(term);
+            for &number in &wanted[&term] {
+                let values = &mut rows[number as usize].values;
+                values[Signal::TitleShare as usize] += rarity / whole[number as usize].max(1e-6);
+                values[Signal::TitleInSource as usize] += rarity * self.saturation(count as f32, text.length as f32);
+            }
+        }
+        self.add_back_values(source, rows);
+    }
+
+    /// The source's title in every candidate.
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    fn add_back_values(&self, source: PageId, rows: &mut [Candidate]) {
+        let title: BTreeSet<Term> = self.corpus.page(source).title.iter().filter(|w| !w.function).map(|w| w.term).collect();
+        for row in rows {
+            let text = self.corpus.page(row.target);
+            let mut sum = 0.0;
+            for term in &title {
+                let count = self.words.term_count(row.target, *term);
+                if count > 0.0 {
+                    sum += self.corpus.rarity(*term) * self.saturation(count, text.length as f32);
+                }
+            }
+            row.values[Signal::TitleInTarget as usize] = sum;
+        }
+    }
+
+    fn saturation(&self, count: f32, length: f32) -> f32 {
+        count * (BM25_K + 1.0) / (count + BM25_K * (1.0 - BM25_B + BM25_B * length / self.average_length.max(1.0)))
+    }
+
+    fn add_passage_values(&self, source: PageId, rows: &mut [Candidate]) {
+        let passages = &self.vectors.passages[source.index()];
+        if !self.vectors.known[source.index()] || passages.is_empty() {
+            return;
+        }
+        let known: Vec<usize> = (0..rows.len()).filter(|i| self.vectors.known[rows[*i].target.index()]).collect();
+        let titles: Vec<f32> = known.iter().flat_map(|i| self.vectors.title(rows[*i].target)).copied().collect();
+        let pages: Vec<f32> = known.iter().flat_map(|i| self.vectors.page(rows[*i].target)).copied().collect();
+        for (signal, side) in [(Signal::PassageTitle, titles), (Signal::PassagePage, pages)] {
+            let products = nearest::products(&side, passages, self.vectors.dimensions);
+            let count = passages.len() / self.vectors.dimensions;
+            for (place, row) in known.iter().zip(products.chunks_exact(count)) {
+                rows[*place].values[signal as usize] = row.iter().copied().fold(0.0, f32::max);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Named {
+    phrase_share: f32,
+    phrase_weight: f32,
+    heading_share: f32,
+    anchor_probability: f32,
+    anchor_uses: usize,
+    anchor_weight: f32,
+}
+
+fn nearest_pages(vectors: &SiteVectors, targets: &[bool], k: usize) -> Vec<Vec<(PageId, f32)>> {
+    let rows: Vec<usize> = (0..targets.len()).filter(|i| vectors.known[*i] && targets[*i]).collect();
+    let packed: Vec<f32> =
+        rows.iter().flat_map(|r| &vectors.pages[r * vectors.dimensions..(r + 1) * vectors.dimensions]).copied().collect();
+    let all: Vec<usize> = (0..targets.len()).filter(|i| vectors.known[*i]).collect();
+    let queries: Vec<f32> =
+        all.iter().flat_map(|r| &vectors.pages[r * vectors.dimensions..(r + 1) * vectors.dimensions]).copied().collect();
+    let mut near = vec![Vec::new(); targets.len()];
+    if vectors.dimensions == 0 {
+        return near;
+    }
+    // One more than asked for: a page that is a target finds itself first.
+    let found = nearest::top_k_between(&queries, &packed, vectors.dimensions, k + 1);
+    for (row, list) in all.into_iter().zip(found) {
+        let numbered = list.into_iter().map(|(place, cosine)| (rows[place as usize], cosine));
+        near[row] = numbered.filter(|(p, _)| *p != row).filter_map(|(p, c)| Some((PageId(u32::try_from(p).ok()?), c))).collect();
+    }
+    near
+}
+
+fn best_by<T>(table: &BTreeMap<PageId, T>, k: usize, value: impl Fn(&T) -> f32) -> impl Iterator<Item = PageId> {
+    let scored = table.iter().map(|(page, t)| (*page, value(t))).filter(|(_, v)| *v > 0.0).collect();
+    best(scored, k).into_iter().map(|(page, _)| page)
+}
+
+fn neighbours(graph: &LinkGraph, page: PageId) -> Vec<PageId> {
+    let mut all: Vec<PageId> = graph.body.out[page.index()].iter().chain(&graph.body.into[page.index()]).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// How many pages two sorted lists share, `except` not counted.
+fn common(a: &[PageId], b: &[PageId], except: PageId) -> usize {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    short.iter().filter(|p| **p != except && long.binary_search(p).is_ok()).count()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "paths are short")]
+fn shared_path(a: &str, b: &str) -> f32 {
+    let (a, b): (Vec<&str>, Vec<&str>) = (segments(a), segments(b));
+    let shared = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    shared as f32 / (a.len().max(b.len()).max(2) - 1) as f32
+}
+
+fn segments(path: &str) -> Vec<&str> {
+    path.split('/').filter(|s| !s.is_empty()).collect()
+}
+
+/// Years between two dates (`YYYY-MM-DD`) and whether the first is the newer; `(-1, 0.5)` when one is unknown.
+fn dates(source: Option<&str>, target: Option<&str>) -> (f32, f32) {
+    match (source.and_then(year), target.and_then(year)) {
+        (Some(a), Some(b)) => ((a - b).abs(), if a >= b { 1.0 } else { 0.0 }),
+        _ => (-1.0, 0.5),
+    }
+}
+
+fn year(date: &str) -> Option<f32> {
+    let mut parts = date.splitn(3, '-');
+    let year: f32 = parts.next()?.parse().ok()?;
+    let month: f32 = parts.next()?.parse().ok()?;
+    let day: f32 = parts.next()?.get(..2)?.parse().ok()?;
+    Some(year + (month - 1.0) / 12.0 + (day - 1.0) / 365.0)
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}

@@ -1,0 +1,207 @@
+//! Fetched pages to an understood site: parsed pages under one identity each, what repeats across them
+//! found, links counted, words read, and every page checked for what it may be.
+
+use linkwright_core::content::ContentSettings;
+use linkwright_core::corpus::Corpus;
+use linkwright_core::decode;
+use linkwright_core::edit::{self, LinkAttributes};
+use linkwright_core::graph::{self, LinkGraph};
+use linkwright_core::guardrail::Guardrail;
+use linkwright_core::guardrail::pages::{Eligibility, PageRules, other_language};
+use linkwright_core::page::front_matter::FrontMatter;
+use linkwright_core::page::{FetchOutcome, FetchedPage, LinkKind, Page, SourceFormat, html, markdown};
+use linkwright_core::settings::Settings;
+use linkwright_core::site_index::{PageId, SiteIndex, redirects};
+use linkwright_core::template::{self, TemplateReport};
+use linkwright_core::text::primary;
+use linkwright_core::url::PageUrl;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A language counts as one that the site leads another into when at least this share of the links of the
+/// other goes there.
+const CROSSING_SHARE: f64 = 0.1;
+
+/// A site, understood.
+pub struct Analysis {
+    /// Pages with a body.
+    pub site: SiteIndex,
+    /// What was fetched for each page of `site`, body left out.
+    pub fetched: Vec<FetchedPage>,
+    /// What was fetched and gave no page, by URL.
+    pub failed: Vec<FetchedPage>,
+    /// Links.
+    pub graph: LinkGraph,
+    /// Words.
+    pub corpus: Corpus,
+    /// What each page may be.
+    pub eligibility: Vec<Eligibility>,
+    /// What repeats across the site.
+    pub template: TemplateReport,
+    /// The home page.
+    pub home: Option<PageId>,
+    /// Address that the site lies under.
+    pub base_url: String,
+    /// `(from, to)` primary language tags that the site's own body links cross.
+    pub crossings: BTreeSet<(String, String)>,
+    rules: PageRules,
+    hashes: Vec<String>,
+}
+
+impl Analysis {
+    /// Understands what was fetched. `today` is `YYYY-MM-DD`.
+    #[must_use]
+    pub fn new(fetched: Vec<FetchedPage>, base_url: &str, settings: &Settings, today: &str) -> Self {
+        let redirects = redirects(&fetched);
+        let (with_body, mut failed): (Vec<FetchedPage>, Vec<FetchedPage>) = fetched.into_iter().partition(has_body);
+        failed.sort_by(|a, b| a.url.cmp(&b.url));
+        let paths: BTreeMap<String, PageUrl> =
+            with_body.iter().filter_map(|f| Some((f.path.clone()?, f.url.clone()))).collect();
+        let mut pages: Vec<Page> = with_body.par_iter().map(|f| parse(f, settings, &paths)).collect();
+        let template = template::find(&mut pages);
+        let hash = |f: &FetchedPage| blake3::hash(&f.body).to_hex().to_string();
+        let mut hashed: HashMap<PageUrl, String> = with_body.iter().map(|f| (f.url.clone(), hash(f))).collect();
+        let mut by_url: HashMap<PageUrl, FetchedPage> =
+            with_body.into_iter().map(|f| (f.url.clone(), FetchedPage { body: Vec::new(), ..f })).collect();
+        let site = SiteIndex::new(pages, &redirects);
+        let fetched = site.pages.iter().filter_map(|p| by_url.remove(&p.url)).collect();
+        let hashes = site.pages.iter().map(|p| hashed.remove(&p.url).unwrap_or_default()).collect();
+        let home = home_of(&site, base_url);
+        let graph = graph::build(&site, home);
+        let corpus = Corpus::new(&site);
+        let rules = PageRules::new(settings, today, home);
+        let eligibility = site.ids().map(|id| rules.check(&site, id)).collect();
+        let crossings = crossings(&site);
+        Self {
+            site,
+            fetched,
+            failed,
+            graph,
+            corpus,
+            eligibility,
+            template,
+            home,
+            base_url: base_url.to_owned(),
+            crossings,
+            rules,
+            hashes,
+        }
+    }
+
+    /// Whether the page can be ranked as a source: its text is real and public. Thresholds of length and age
+    /// do not count here; they keep it from the plan.
+    #[must_use]
+    pub fn rankable_source(&self, id: PageId) -> bool {
+        self.eligibility[id.index()].not_source.iter().all(|g| matches!(g, Guardrail::ThinSource | Guardrail::OldNews | Guardrail::Archive))
+    }
+
+    /// Whether the page can be ranked as a target.
+    #[must_use]
+    pub fn rankable_target(&self, id: PageId) -> bool {
+        self.eligibility[id.index()].not_target.iter().all(|g| matches!(g, Guardrail::ThinTarget | Guardrail::OldNews))
+    }
+
+    /// Whether the languages of two pages allow a link: the same, unknown, or crossed by the site's own links.
+    #[must_use]
+    pub fn languages_meet(&self, source: PageId, target: PageId) -> bool {
+        let (from, to) = (self.site.page(source), self.site.page(target));
+        !other_language(from, to) || self.crossings.contains(&(primary(&from.language).to_owned(), primary(&to.language).to_owned()))
+    }
+
+    /// The first rule that keeps two pages apart.
+    #[must_use]
+    pub fn pair_rule(&self, source: PageId, target: PageId) -> Option<Guardrail> {
+        self.rules.pair(&self.site, source, target)
+    }
+
+    /// The `href` that a link from `source` to `target` would have.
+    #[must_use]
+    pub fn href(&self, source: PageId, target: PageId, settings: &Settings) -> String {
+        let target = &self.site.page(target).url;
+        edit::href_for(self.site.page(source), target, None, settings.links.style)
+    }
+
+    /// Hash of the page's body as it was read, hexadecimal.
+    #[must_use]
+    pub fn body_hash(&self, id: PageId) -> String {
+        self.hashes[id.index()].clone()
+    }
+
+    /// Whether the page should be found but no other page's text leads to it.
+    #[must_use]
+    pub fn is_orphan(&self, id: PageId) -> bool {
+        let public = |g: &Guardrail| matches!(g, Guardrail::ThinTarget | Guardrail::OldNews | Guardrail::ExcludedTarget);
+        self.eligibility[id.index()].not_target.iter().all(public) && self.graph.body.into[id.index()].is_empty()
+    }
+
+    /// Attributes of new links.
+    #[must_use]
+    pub fn attributes(&self, settings: &Settings) -> LinkAttributes {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let links = &settings.links;
+        LinkAttributes { rel: some(&links.rel), target: some(&links.target), class: some(&links.class), marker: some(&links.marker) }
+    }
+}
+
+/// Whether there is a page behind what was fetched.
+fn has_body(fetched: &FetchedPage) -> bool {
+    matches!(fetched.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged)
+}
+
+fn parse(fetched: &FetchedPage, settings: &Settings, paths: &BTreeMap<String, PageUrl>) -> Page {
+    if fetched.format == SourceFormat::Html {
+        let content = ContentSettings {
+            content: settings.site.content_selector.iter().cloned().collect(),
+            exclude: settings.site.exclude_selectors.iter().chain(&settings.placement.never_in).cloned().collect(),
+        };
+        return html::parse(fetched, &content);
+    }
+    let text = decode::decode(&fetched.body, fetched.headers.content_type.as_deref());
+    let front = FrontMatter::parse(&text.text);
+    markdown::parse(fetched, &front, text, &|href| resolve_file(href, fetched.path.as_deref()?, paths))
+}
+
+/// Where a link by file path leads: `../guide/setup.md#install` from `blog/post.md`.
+fn resolve_file(href: &str, from: &str, paths: &BTreeMap<String, PageUrl>) -> Option<PageUrl> {
+    let path = href.split(['#', '?']).next()?;
+    let is_file = [".md", ".mdx", ".markdown"].iter().any(|e| path.ends_with(e));
+    if !is_file || path.contains("://") {
+        return None;
+    }
+    let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { from.split('/').collect() };
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    paths.get(&parts.join("/")).cloned()
+}
+
+/// The page at the base address, or the one with the shortest path.
+fn home_of(site: &SiteIndex, base_url: &str) -> Option<PageId> {
+    let at_base = PageUrl::parse(base_url).and_then(|url| site.find(&url));
+    let root = PageUrl::parse(base_url).and_then(|url| url.join("/")).and_then(|(url, _)| site.find(&url));
+    at_base.or(root)
+}
+
+/// Language pairs that a good share of the site's own body links cross.
+fn crossings(site: &SiteIndex) -> BTreeSet<(String, String)> {
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut totals: BTreeMap<String, usize> = BTreeMap::new();
+    for id in site.ids() {
+        let from = primary(&site.page(id).language).to_owned();
+        for link in site.page(id).links.iter().filter(|l| l.kind == LinkKind::Body) {
+            let Some(target) = site.find(&link.target).filter(|t| *t != id) else { continue };
+            *totals.entry(from.clone()).or_default() += 1;
+            *counts.entry((from.clone(), primary(&site.page(target).language).to_owned())).or_default() += 1;
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "link counts are far below 2^52")]
+    let often = |(pair, count): &(&(String, String), &usize)| **count as f64 >= CROSSING_SHARE * totals[&pair.0] as f64;
+    counts.iter().filter(|(pair, _)| pair.0 != pair.1).filter(often).map(|(pair, _)| pair.clone()).collect()
+}

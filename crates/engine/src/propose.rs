@@ -1,0 +1,303 @@
+//! Pages, words, links and vectors to what is proposed: candidates, guardrails, ranking, anchors,
+//! preflight, and the choice under the caps.
+
+use crate::analysis::Analysis;
+use linkwright_core::anchor::{self, Anchor, Found};
+use linkwright_core::guardrail::{Counts, Guardrail};
+use linkwright_core::opportunity::{self, Choice, KnownAnchors, Pair, SourceState};
+use linkwright_core::overlap::{self, Alike};
+use linkwright_core::page::LinkKind;
+use linkwright_core::phrases::Phrases;
+use linkwright_core::rank::{Prior, RankReport};
+use linkwright_core::settings::{FlagOrExclude, Settings};
+use linkwright_core::signals::{Candidate, Evidence, SiteVectors, Values};
+use linkwright_core::site_index::PageId;
+use linkwright_core::text::fold;
+use linkwright_core::tfidf::TfIdf;
+use linkwright_core::{edit, rank};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// Rows of a ranking per source.
+pub const RANKED: usize = 10;
+/// Pairs per source that anchors are looked for.
+const CONSIDERED: usize = 25;
+/// Anchors of a pair that the preflight tries.
+const TRIED: usize = 3;
+
+/// A candidate with its score.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    /// The candidate and its signals.
+    pub candidate: Candidate,
+    /// 0 to 1.
+    pub score: f64,
+    /// The rule that keeps the pair from being proposed, if any.
+    pub rule: Option<Guardrail>,
+}
+
+/// Everything that is proposed, and what was not.
+pub struct Proposal {
+    /// Per source page that can be ranked, all candidates, best first.
+    pub ranked: BTreeMap<PageId, Vec<Scored>>,
+    /// Pairs above the floor with anchors.
+    pub pairs: Vec<Pair>,
+    /// What was chosen among them.
+    pub choice: Choice,
+    /// Pages too alike to link.
+    pub overlaps: Vec<Alike>,
+    /// Places and pairs that rules removed or flagged.
+    pub counts: Counts,
+    /// Pairs that a menu or widget links already.
+    pub template_linked: HashSet<(PageId, PageId)>,
+    /// Least score of a proposal.
+    pub floor: f64,
+    /// How the ranking was made.
+    pub report: RankReport,
+    /// Pages in languages that the model does not know.
+    pub without_vector: BTreeSet<PageId>,
+}
+
+impl Proposal {
+    /// The signals of a pair, where it was a candidate.
+    #[must_use]
+    pub fn values_of(&self, source: PageId, target: PageId) -> Option<&Values> {
+        let row = self.ranked.get(&source)?.iter().find(|r| r.candidate.target == target)?;
+        Some(&row.candidate.values)
+    }
+}
+
+/// What the proposal needs besides pages and vectors.
+pub struct Inputs<'a> {
+    /// Thresholds.
+    pub settings: &'a Settings,
+    /// Pairs that a person rejected and that have not changed since.
+    pub rejected: &'a BTreeSet<(PageId, PageId)>,
+}
+
+/// Prepares words, phrases and neighbours once for all sources.
+pub struct Groundwork {
+    phrases: Phrases,
+    words: TfIdf,
+}
+
+impl Groundwork {
+    /// Reads phrases and word vectors of all pages.
+    #[must_use]
+    pub fn new(analysis: &Analysis) -> Self {
+        let names_pages = |p: PageId| analysis.rankable_source(p);
+        let phrases = Phrases::new(&analysis.site, &analysis.corpus, |p| analysis.rankable_target(p), names_pages);
+        Self { phrases, words: TfIdf::new(&analysis.corpus) }
+    }
+
+    /// The evidence that signals are read from.
+    #[must_use]
+    pub fn evidence<'a>(&'a self, analysis: &'a Analysis, vectors: &'a SiteVectors, settings: &Settings) -> Evidence<'a> {
+        let targets: Vec<bool> = analysis.site.ids().map(|p| analysis.rankable_target(p)).collect();
+        let k = settings.relevance.candidates;
+        Evidence::new(&analysis.site, &analysis.corpus, &analysis.graph, &self.phrases, &self.words, vectors, k, &targets)
+    }
+}
+
+/// Proposes links for the whole site.
+#[must_use]
+pub fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs) -> Proposal {
+    let settings = inputs.settings;
+    let overlaps = overlaps(analysis, evidence, settings);
+    let alike: HashSet<(PageId, PageId)> = overlaps.iter().flat_map(|o| [(o.first, o.second), (o.second, o.first)]).collect();
+    let (mut ranked, report) = rank_all(analysis, evidence, settings);
+    for (source, rows) in &mut ranked {
+        for row in rows {
+            row.rule = pair_rule(analysis, inputs, &alike, *source, row);
+        }
+    }
+    let floor = settings.relevance.floor.unwrap_or_else(|| floor_of_site(&ranked));
+    let mut counts = Counts::default();
+    let (pairs, template_linked) = pairs(analysis, evidence, settings, &mut ranked, floor, &mut counts);
+    let choice = opportunity::choose(
+        &pairs,
+        settings,
+        &known_anchors(analysis),
+        |source, anchor| words_of(analysis, source, anchor).to_owned(),
+        |source| state_of(analysis, source),
+    );
+    counts.add(&choice.counts);
+    let without_vector = analysis.site.ids().filter(|p| !evidence.vectors.known[p.index()]).collect();
+    Proposal { ranked, pairs, choice, overlaps, counts, template_linked, floor, without_vector, report }
+}
+
+/// The words of an anchor as they stand in the page.
+#[must_use]
+pub fn words_of<'a>(analysis: &'a Analysis, source: PageId, anchor: &Anchor) -> &'a str {
+    &analysis.site.page(source).blocks[anchor.block].text[anchor.span.range()]
+}
+
+/// Every source that can be ranked, with its candidates.
+#[must_use]
+pub fn candidates(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (Vec<PageId>, Vec<Vec<Candidate>>) {
+    let sources: Vec<PageId> = analysis.site.ids().filter(|p| analysis.rankable_source(*p)).collect();
+    let allowed = |source: PageId, target: PageId| analysis.rankable_target(target) && analysis.languages_meet(source, target);
+    let candidates = evidence.candidates(&sources, settings.relevance.candidates, &allowed);
+    (sources, candidates)
+}
+
+fn rank_all(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (BTreeMap<PageId, Vec<Scored>>, RankReport) {
+    let (sources, candidates) = candidates(analysis, evidence, settings);
+    let (scores, report) = rank::rank(&candidates, &shipped_prior());
+    let rows = candidates.into_iter().zip(scores).map(|(candidates, scores)| {
+        let mut rows: Vec<Scored> =
+            candidates.into_iter().zip(scores).map(|(candidate, score)| Scored { candidate, score, rule: None }).collect();
+        rows.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.candidate.target.cmp(&b.candidate.target)));
+        rows
+    });
+    (sources.into_iter().zip(rows).collect(), report)
+}
+
+/// The ranking model grown on several sites, in the binary.
+fn shipped_prior() -> Prior {
+    serde_json::from_slice(include_bytes!("../data/prior.json")).expect("the shipped model is the one that was written")
+}
+
+fn pair_rule(
+    analysis: &Analysis,
+    inputs: &Inputs,
+    alike: &HashSet<(PageId, PageId)>,
+    source: PageId,
+    row: &Scored,
+) -> Option<Guardrail> {
+    let target = row.candidate.target;
+    if let Some(rule) = analysis.pair_rule(source, target) {
+        return Some(rule);
+    }
+    if row.candidate.linked {
+        return Some(Guardrail::AlreadyLinked);
+    }
+    if alike.contains(&(source, target)) {
+        return Some(Guardrail::Overlap);
+    }
+    (inputs.settings.relevance.remember_rejections && inputs.rejected.contains(&(source, target))).then_some(Guardrail::Rejected)
+}
+
+/// The floor that the site's own links suggest: a fifth of them score lower. Sites with few links get a
+/// floor seen on sites of all kinds.
+fn floor_of_site(ranked: &BTreeMap<PageId, Vec<Scored>>) -> f64 {
+    const FEW: usize = 40;
+    const USUAL: f64 = 0.3;
+    let mut scores: Vec<f64> = ranked.values().flatten().filter(|r| r.candidate.linked).map(|r| r.score).collect();
+    if scores.len() < FEW {
+        return USUAL;
+    }
+    scores.sort_by(f64::total_cmp);
+    scores[scores.len() / 5].max(USUAL / 2.0)
+}
+
+/// Pairs above the floor with their anchors, preflight passed.
+fn pairs(
+    analysis: &Analysis,
+    evidence: &Evidence,
+    settings: &Settings,
+    ranked: &mut BTreeMap<PageId, Vec<Scored>>,
+    floor: f64,
+    counts: &mut Counts,
+) -> (Vec<Pair>, HashSet<(PageId, PageId)>) {
+    let mut template_linked = HashSet::new();
+    let mut wanted = Vec::new();
+    for (source, rows) in ranked.iter_mut() {
+        let eligible = analysis.eligibility[source.index()].not_source.is_empty();
+        let mut taken = 0;
+        for row in rows.iter_mut() {
+            let target = row.candidate.target;
+            if row.rule.is_none() && row.score < floor {
+                row.rule = Some(Guardrail::BelowFloor);
+            }
+            let links_by_template = analysis.graph.all.links(*source, target) && !row.candidate.linked;
+            if row.rule.is_none() && links_by_template && settings.relevance.template_linked == FlagOrExclude::Exclude {
+                row.rule = Some(Guardrail::TemplateLinked);
+            }
+            if let Some(rule) = row.rule {
+                counts.removed(rule);
+                continue;
+            }
+            if !eligible || !analysis.eligibility[target.index()].not_target.is_empty() || taken >= CONSIDERED {
+                continue;
+            }
+            taken += 1;
+            if links_by_template {
+                counts.flagged(Guardrail::TemplateLinked);
+                template_linked.insert((*source, target));
+            }
+            wanted.push((*source, target, row.score));
+        }
+    }
+    let by_source: Vec<&[(PageId, PageId, f64)]> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
+    let found: Vec<Vec<Pair>> = by_source.into_par_iter().map(|group| pairs_of_source(analysis, evidence, settings, group)).collect();
+    let pairs: Vec<Pair> = found.into_iter().flatten().collect();
+    pairs.iter().for_each(|p| counts.add(&p.found.removed));
+    (pairs, template_linked)
+}
+
+fn pairs_of_source(analysis: &Analysis, evidence: &Evidence, settings: &Settings, group: &[(PageId, PageId, f64)]) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = group
+        .iter()
+        .map(|&(source, target, score)| {
+            let found = anchor::find(evidence, source, target, settings);
+            let best_block = found.anchors.is_empty().then(|| anchor::best_block(evidence, source, target)).flatten();
+            Pair { source, target, score, found, best_block }
+        })
+        .collect();
+    preflight(analysis, settings, &mut pairs);
+    pairs
+}
+
+/// Keeps the anchors that the writer itself could insert.
+fn preflight(analysis: &Analysis, settings: &Settings, pairs: &mut [Pair]) {
+    let Some(first) = pairs.first() else { return };
+    let page = analysis.site.page(first.source);
+    let places: Vec<_> = pairs
+        .iter_mut()
+        .flat_map(|p| {
+            p.found.anchors.truncate(TRIED);
+            let href = analysis.href(p.source, p.target, settings);
+            p.found.anchors.iter().map(move |a| (a.source, href.clone()))
+        })
+        .collect();
+    let mut verdicts = edit::preflight_many(page, &places, &analysis.attributes(settings)).into_iter();
+    for pair in pairs {
+        let Found { anchors, removed } = &mut pair.found;
+        anchors.retain(|_| {
+            let passed = verdicts.next().is_some_and(|v| v.is_ok());
+            if !passed {
+                removed.removed(Guardrail::Preflight);
+            }
+            passed
+        });
+    }
+}
+
+fn overlaps(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> Vec<Alike> {
+    const CLOSEST: usize = 5;
+    let pages: Vec<PageId> = analysis.site.ids().filter(|p| analysis.rankable_target(*p)).collect();
+    let close: Vec<(PageId, PageId)> =
+        pages.iter().flat_map(|p| evidence.near[p.index()].iter().take(CLOSEST).map(move |(q, _)| (*p, *q))).collect();
+    let alike = overlap::find(&analysis.corpus, &pages, &close, &settings.relevance, |a, b| evidence.vectors.cosine(a, b));
+    alike.into_iter().filter(|o| analysis.pair_rule(o.first, o.second).is_none()).collect()
+}
+
+/// Anchors that body links use now.
+fn known_anchors(analysis: &Analysis) -> KnownAnchors {
+    let mut known = KnownAnchors::new();
+    for id in analysis.site.ids() {
+        for link in analysis.site.page(id).links.iter().filter(|l| l.kind == LinkKind::Body && !l.anchor.is_empty()) {
+            if let Some(target) = analysis.site.find(&link.target).filter(|t| *t != id) {
+                *known.entry(target).or_default().entry(fold(&link.anchor)).or_default() += 1;
+            }
+        }
+    }
+    known
+}
+
+fn state_of(analysis: &Analysis, source: PageId) -> SourceState {
+    let page = analysis.site.page(source);
+    let body_links = page.links.iter().filter(|l| l.kind == LinkKind::Body && analysis.site.find(&l.target).is_some_and(|t| t != source)).count();
+    SourceState { words: page.word_count, body_links }
+}

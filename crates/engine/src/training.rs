@@ -1,0 +1,36 @@
+//! Candidates of a project with their labels: what the shipped ranking model is grown from.
+
+use crate::EngineError;
+use crate::embedding::embed;
+use crate::progress::Silent;
+use crate::propose::Groundwork;
+use crate::views;
+use linkwright_core::signals::Candidate;
+use linkwright_embed::MiniLm;
+use std::path::Path;
+
+/// Candidates of every source of a project.
+pub struct Training {
+    /// URLs of the sources.
+    pub sources: Vec<String>,
+    /// Their candidates, in the same order.
+    pub candidates: Vec<Vec<Candidate>>,
+    /// URLs of all pages by number.
+    pub urls: Vec<String>,
+}
+
+/// Loads a project that was planned before.
+///
+/// # Errors
+/// When there is no project or no plan in it.
+pub fn load(project: &Path) -> Result<Training, EngineError> {
+    let (runtime, project, store) = views::open(project)?;
+    let plan = views::latest(&runtime, &store)?;
+    let analysis = views::analyse(&runtime, &project, &store, &plan)?;
+    let embedded = embed(&analysis, &MiniLm::builtin(), &store, &runtime, &Silent)?;
+    let groundwork = Groundwork::new(&analysis);
+    let evidence = groundwork.evidence(&analysis, &embedded.vectors, project.settings());
+    let (sources, candidates) = crate::propose::candidates(&analysis, &evidence, project.settings());
+    let url = |id: linkwright_core::site_index::PageId| analysis.site.page(id).url.to_string();
+    Ok(Training { sources: sources.into_iter().map(url).collect(), candidates, urls: analysis.site.ids().map(url).collect() })
+}
