@@ -1,7 +1,5 @@
 //! What a user can ask for. The only place where reading, embedding and storing meet.
 
-pub mod analysis;
-pub mod propose;
 mod error;
 mod progress;
 
