@@ -10,6 +10,7 @@ pub mod corpus;
 pub mod decode;
 pub mod graph;
 pub mod guardrail;
+pub mod edit;
 pub mod language;
 pub mod nearest;
 pub mod opportunity;

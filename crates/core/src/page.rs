@@ -10,6 +10,7 @@
 pub mod front_matter;
 pub mod hrefs;
 pub mod html;
+pub mod markdown;
 
 use crate::span::Span;
 use crate::url::PageUrl;
