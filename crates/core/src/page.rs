@@ -56,7 +56,8 @@ pub enum FetchOutcome {
     Fetched,
     /// The server answered 304; the body is the one kept from an earlier run.
     Unchanged,
-    /// A 3xx that led to another page of the site, which is stored under its own URL.
+    /// A 3xx that led to another page of the site, which is stored under its own URL. The page has
+    /// the URL that was asked for and all hops; `FetchedPage::leads_to` is the other page.
     Redirected,
     /// A chain of redirects that comes back to itself or is longer than allowed.
     RedirectLoop,
@@ -108,12 +109,15 @@ pub struct FetchHeaders {
     pub etag: Option<String>,
     /// `Last-Modified`, for conditional requests.
     pub last_modified: Option<String>,
+    /// Where a redirect ends after all its hops, as an absolute URL.
+    #[serde(default)]
+    pub location: Option<String>,
 }
 
 /// What a reader of sites hands over for one URL or file: the exact bytes, and how they came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FetchedPage {
-    /// The final URL, after redirects.
+    /// The final URL, after redirects that do not change the page's key; the URL asked for otherwise.
     pub url: PageUrl,
     /// What came of it.
     pub outcome: FetchOutcome,
@@ -135,6 +139,14 @@ pub struct FetchedPage {
     pub sitemap_lastmod: Option<String>,
     /// A sentence for people when the outcome is a failure.
     pub detail: Option<String>,
+}
+
+impl FetchedPage {
+    /// For an address that redirects: the address it ends at, through all hops. `None` for all others.
+    #[must_use]
+    pub fn leads_to(&self) -> Option<PageUrl> {
+        (self.outcome == FetchOutcome::Redirected).then(|| PageUrl::parse(self.headers.location.as_deref()?)).flatten()
+    }
 }
 
 /// Where a language tag came from.
