@@ -1,0 +1,244 @@
+//! The passes over one row of activations that stand between the encoder's matrix products.
+//!
+//! Each pass is one vectorised loop over a row that is in the first-level cache: undoing the
+//! quantisation of a product is fused with what follows it (bias, activation, residual, norm).
+//! Rows are multiples of [`LANES`] long, so that no pass has a remainder; `Weights` checks it.
+
+use rten_simd::ops::{BitOps, FloatOps, NarrowSaturate, NumOps, ToFloat};
+use rten_simd::{Isa, Simd, SimdOp};
+
+/// Every row length is a multiple of this: four vectors of the widest instruction set.
+pub(crate) const LANES: usize = 64;
+
+/// How a row of floats became unsigned bytes: `float = (byte - zero) * scale`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RowScale {
+    pub(crate) scale: f32,
+    pub(crate) zero: u8,
+}
+
+/// Quantises `row` over its own range, which is widened to hold 0, to `0..=top`.
+pub(crate) struct Quantise<'a> {
+    pub(crate) row: &'a [f32],
+    pub(crate) bytes: &'a mut [u8],
+    /// 255, or 127 where the products of an 8-bit kernel could overflow 16 bits.
+    pub(crate) top: f32,
+}
+
+impl SimdOp for Quantise<'_> {
+    type Output = RowScale;
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) -> RowScale {
+        let (floats, ints) = (isa.f32(), isa.i32());
+        let width = floats.len();
+        let (mut low, mut high) = (floats.zero(), floats.zero());
+        for chunk in self.row.chunks_exact(width) {
+            let x = floats.load(chunk);
+            low = floats.min(low, x);
+            high = floats.max(high, x);
+        }
+        let low = low.to_array().into_iter().fold(0.0, f32::min);
+        let high = high.to_array().into_iter().fold(0.0, f32::max);
+        let scale = ((high - low) / self.top).max(f32::MIN_POSITIVE);
+        let inverse = 1.0 / scale;
+        let zero = (-low * inverse).round_ties_even().clamp(0.0, self.top);
+
+        let (factor, shift) = (floats.splat(inverse), ints.splat(zero as i32));
+        for (chunk, out) in self.row.chunks_exact(width * 4).zip(self.bytes.chunks_exact_mut(width * 4)) {
+            let quantised = floats.load_many::<4>(chunk).map(
+                #[inline(always)]
+                |x| ints.add(floats.to_int_round(floats.mul(x, factor)), shift),
+            );
+            let first = ints.narrow_saturate(quantised[0], quantised[1]);
+            let second = ints.narrow_saturate(quantised[2], quantised[3]);
+            isa.u8().store(isa.i16().narrow_saturate(first, second), out);
+        }
+        RowScale { scale, zero: zero as u8 }
+    }
+}
+
+/// One row of a product of quantised numbers and what turns it back into floats:
+/// `(sums - row.zero * column_sums) * row.scale * column_scales + bias`.
+///
+/// The zero point is taken off here and not by the matrix kernel: that of `rten-gemm` 0.27 applies
+/// the zero points of the first eight rows of a block to all its rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<'a> {
+    pub(crate) sums: &'a [i32],
+    pub(crate) row: RowScale,
+    pub(crate) column_scales: &'a [f32],
+    /// Sums of the matrix's columns.
+    pub(crate) column_sums: &'a [f32],
+    pub(crate) bias: &'a [f32],
+}
+
+impl Product<'_> {
+    /// The floats, a vector at a time.
+    #[inline(always)]
+    fn floats<I: Isa>(self, isa: I) -> impl Iterator<Item = I::F32> {
+        let (floats, ints) = (isa.f32(), isa.i32());
+        let width = floats.len();
+        let (scale, minus_zero) = (floats.splat(self.row.scale), floats.splat(-f32::from(self.row.zero)));
+        let columns = self.column_scales.chunks_exact(width).zip(self.column_sums.chunks_exact(width));
+        let columns = columns.zip(self.bias.chunks_exact(width));
+        self.sums.chunks_exact(width).zip(columns).map(
+            #[inline(always)]
+            move |(sums, ((column_scales, column_sums), bias))| {
+                let sums = ints.to_float(ints.load(sums));
+                let sums = floats.mul_add(minus_zero, floats.load(column_sums), sums);
+                floats.mul_add(sums, floats.mul(scale, floats.load(column_scales)), floats.load(bias))
+            },
+        )
+    }
+}
+
+/// The product's floats.
+pub(crate) struct Dequantise<'a> {
+    pub(crate) product: Product<'a>,
+    pub(crate) out: &'a mut [f32],
+}
+
+impl SimdOp for Dequantise<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let floats = isa.f32();
+        for (x, out) in self.product.floats(isa).zip(self.out.chunks_exact_mut(floats.len())) {
+            floats.store(x, out);
+        }
+    }
+}
+
+/// GELU of the product's floats, `x * (1 + erf(x / sqrt 2)) / 2`.
+pub(crate) struct Gelu<'a> {
+    pub(crate) product: Product<'a>,
+    pub(crate) out: &'a mut [f32],
+}
+
+impl SimdOp for Gelu<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let floats = isa.f32();
+        for (x, out) in self.product.floats(isa).zip(self.out.chunks_exact_mut(floats.len())) {
+            floats.store(rten_simd::SimdUnaryOp::eval(&rten_vecmath::Gelu {}, isa, x), out);
+        }
+    }
+}
+
+/// Layer norm of `residual + product`, written over the residual.
+pub(crate) struct AddNorm<'a> {
+    pub(crate) product: Product<'a>,
+    pub(crate) residual: &'a mut [f32],
+    pub(crate) norm: Norm<'a>,
+}
+
+/// Gain, bias and epsilon of a layer norm.
+#[derive(Clone, Copy)]
+pub(crate) struct Norm<'a> {
+    pub(crate) gain: &'a [f32],
+    pub(crate) bias: &'a [f32],
+    pub(crate) epsilon: f32,
+}
+
+impl SimdOp for AddNorm<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let floats = isa.f32();
+        for (x, sum) in self.product.floats(isa).zip(self.residual.chunks_exact_mut(floats.len())) {
+            floats.store(floats.add(floats.load(sum), x), sum);
+        }
+        normalise(isa, self.residual, self.norm);
+    }
+}
+
+/// Layer norm of a row in place.
+pub(crate) struct NormRow<'a> {
+    pub(crate) row: &'a mut [f32],
+    pub(crate) norm: Norm<'a>,
+}
+
+impl SimdOp for NormRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        normalise(isa, self.row, self.norm);
+    }
+}
+
+/// Mean and variance are two passes: the row is small, and their difference stays exact.
+#[inline(always)]
+fn normalise<I: Isa>(isa: I, row: &mut [f32], norm: Norm<'_>) {
+    let floats = isa.f32();
+    let (width, count) = (floats.len(), row.len() as f32);
+    let mut total = floats.zero();
+    for x in row.chunks_exact(width) {
+        total = floats.add(total, floats.load(x));
+    }
+    let mean = floats.splat(floats.sum(total) / count);
+    let mut squares = floats.zero();
+    for x in row.chunks_exact(width) {
+        let distance = floats.sub(floats.load(x), mean);
+        squares = floats.mul_add(distance, distance, squares);
+    }
+    let scale = floats.splat(1.0 / (floats.sum(squares) / count + norm.epsilon).sqrt());
+    let columns = norm.gain.chunks_exact(width).zip(norm.bias.chunks_exact(width));
+    for (x, (gain, bias)) in row.chunks_exact_mut(width).zip(columns) {
+        let centred = floats.mul(floats.sub(floats.load(x), mean), scale);
+        floats.store(floats.mul_add(centred, floats.load(gain), floats.load(bias)), x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(length: usize, scale: f32) -> Vec<f32> {
+        (0..length).map(|i| ((i * 37 % 101) as f32 - 40.0) * scale).collect()
+    }
+
+    fn close(found: &[f32], expected: &[f32], error: f32) {
+        for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+            assert!((found - expected).abs() <= error, "{index}: {found} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn quantised_rows_come_back_within_half_a_step() {
+        for (row, top) in [(row(128, 0.1), 255.0), (row(64, 3.0), 127.0), (vec![0.0; 64], 255.0), (vec![2.5; 64], 255.0)] {
+            let mut bytes = vec![0; row.len()];
+            let RowScale { scale, zero } = Quantise { row: &row, bytes: &mut bytes, top }.dispatch();
+            let back: Vec<f32> = bytes.iter().map(|byte| (f32::from(*byte) - f32::from(zero)) * scale).collect();
+            close(&back, &row, scale * 1.01);
+        }
+    }
+
+    #[test]
+    fn products_are_scaled_biased_activated_and_normalised() {
+        let sums: Vec<i32> = (0..128).map(|i| i * 53 % 997 - 500).collect();
+        let (column_scales, column_sums, bias) = (row(128, 0.001), row(128, 5.0), row(128, 0.01));
+        let row_scale = RowScale { scale: 0.5, zero: 3 };
+        let product = Product { sums: &sums, row: row_scale, column_scales: &column_scales, column_sums: &column_sums, bias: &bias };
+        let float = |i: usize| (sums[i] as f32 - 3.0 * column_sums[i]) * 0.5 * column_scales[i] + bias[i];
+        let plain: Vec<f32> = (0..128).map(float).collect();
+
+        let mut out = vec![0.0; 128];
+        Dequantise { product, out: &mut out }.dispatch();
+        close(&out, &plain, 1e-5);
+
+        let mut residual = row(128, 0.2);
+        let sum: Vec<f32> = plain.iter().zip(&residual).map(|(a, b)| a + b).collect();
+        let mean = sum.iter().sum::<f32>() / 128.0;
+        let deviation = (sum.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / 128.0).sqrt();
+        let (gain, shift) = (row(128, 0.03), row(128, 0.05));
+        let expected: Vec<f32> = (0..128).map(|i| (sum[i] - mean) / deviation * gain[i] + shift[i]).collect();
+        AddNorm { product, residual: &mut residual, norm: Norm { gain: &gain, bias: &shift, epsilon: 0.0 } }.dispatch();
+        close(&residual, &expected, 1e-4);
+    }
+}
