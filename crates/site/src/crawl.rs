@@ -30,17 +30,23 @@ use client::{Answer, Ask, Failure, Fetcher};
 use frontier::{Candidate, Frontier};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use linkwright_core::page::{FetchOutcome, FetchedPage};
+use linkwright_core::page::{FetchOutcome, FetchedPage, Redirect};
 use linkwright_core::url::{PageUrl, UrlKey};
 use scope::{Refusal, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
-use visit::{Visit, Visitor, record};
+use visit::{Visit, Visitor, record, redirected};
 
 /// Redirects followed to reach a start URL or a sitemap.
 const MAX_SEED_REDIRECTS: usize = 5;
+
+/// The record of an address that a site's own sources redirect to a page.
+pub(crate) fn redirect(from: PageUrl, to: &PageUrl) -> FetchedPage {
+    let hops = vec![Redirect { url: from.to_string(), status: 301 }];
+    redirected(from, hops, to)
+}
 
 /// Why a crawl ended before its frontier was empty.
 enum End {
@@ -63,8 +69,16 @@ pub(crate) async fn crawl<A: Archive>(
     let policy = AddressPolicy::for_start(&start.to_url()).await;
     let fetcher = Fetcher::new(settings, policy).map_err(|reason| ReadError::Client { reason })?;
     let visitor = Visitor::new(settings, archive, fetcher, Scope::new(start, settings));
-    let mut crawl =
-        Crawl { visitor, reading, start, frontier: Frontier::default(), report: CrawlReport::default(), tally: Tally::default(), deadline };
+    let mut crawl = Crawl {
+        visitor,
+        reading,
+        start,
+        frontier: Frontier::default(),
+        report: CrawlReport::default(),
+        tally: Tally::default(),
+        deadline,
+        policy,
+    };
     crawl.prepare().await?;
     let end = crawl.walk().await;
     crawl.finish(end)
@@ -79,6 +93,7 @@ struct Crawl<'a, A> {
     report: CrawlReport,
     tally: Tally,
     deadline: Option<Instant>,
+    policy: AddressPolicy,
 }
 
 /// What is counted while a crawl runs.
@@ -115,7 +130,7 @@ impl<A: Archive> Crawl<'_, A> {
             return self.start_from_sitemap(url, &answer).await;
         }
         self.frontier.start(self.start);
-        let declared: Vec<String> = rules.robots.sitemaps().iter().map(ToString::to_string).collect();
+        let declared: Vec<String> = rules.robots.sitemaps().iter().map(|url| self.at_copy(url)).collect();
         self.read_sitemaps(declared, BTreeMap::new()).await;
         let found_any = self.report.sitemaps.iter().any(|s| s.pages > 0);
         if let (false, Ok(usual)) = (found_any, start.join("/sitemap.xml"))
@@ -124,6 +139,17 @@ impl<A: Archive> Crawl<'_, A> {
             self.try_usual_sitemap(usual.to_string()).await;
         }
         Ok(())
+    }
+
+    /// Where a sitemap lies. A site on a private address is a copy or a preview: what it says of its
+    /// public host is looked for in the copy.
+    fn at_copy(&self, url: &Url) -> String {
+        let page = PageUrl::parse(url.as_str());
+        let foreign = page.is_some_and(|page| !self.visitor.scope.has_host(&page));
+        if self.policy == AddressPolicy::PublicOnly || !foreign {
+            return url.to_string();
+        }
+        moved(url, self.start).to_string()
     }
 
     fn no_answer(&self, failure: &Failure) -> ReadError {
@@ -156,7 +182,9 @@ impl<A: Archive> Crawl<'_, A> {
     }
 
     async fn start_from_sitemap(&mut self, url: Url, answer: &Answer) -> Result<(), ReadError> {
-        self.adopt_listed_host(answer);
+        if self.policy == AddressPolicy::PublicOnly {
+            self.adopt_listed_host(answer);
+        }
         let known = BTreeMap::from([(url.to_string(), answer.clone())]);
         self.read_sitemaps(vec![url.to_string()], known).await;
         if self.frontier.waiting() == 0 {
@@ -239,9 +267,12 @@ impl<A: Archive> Crawl<'_, A> {
         if answer.too_large && matches!(sitemap.problem, None | Some(SitemapProblem::Damaged(_))) {
             sitemap.problem = Some(SitemapProblem::TooLarge);
         }
+        let public_host = self.public_host(&sitemap.pages);
         let (mut pages, mut foreign) = (0, 0);
         for entry in sitemap.pages {
-            match PageUrl::parse(&entry.location).filter(|url| self.visitor.scope.contains(url)) {
+            let url = PageUrl::parse(&entry.location);
+            let url = if public_host.is_some() { url.map(|url| moved(&url.to_url(), self.start)) } else { url };
+            match url.filter(|url| self.visitor.scope.contains(url)) {
                 Some(url) => {
                     pages += 1;
                     self.frontier.listed(&url, entry.lastmod);
@@ -249,8 +280,19 @@ impl<A: Archive> Crawl<'_, A> {
                 None => foreign += 1,
             }
         }
-        let problem = sitemap.problem.or((foreign > 0).then_some(SitemapProblem::Foreign(foreign)));
-        (pages, sitemap.children, problem)
+        let children = sitemap.children.iter().map(|child| Url::parse(child).map_or_else(|_| child.clone(), |url| self.at_copy(&url)));
+        let children = children.collect();
+        let problem =
+            sitemap.problem.or(public_host.map(SitemapProblem::Moved)).or((foreign > 0).then_some(SitemapProblem::Foreign(foreign)));
+        (pages, children, problem)
+    }
+
+    /// The one other host that a sitemap of a private copy lists pages of.
+    fn public_host(&self, entries: &[sitemap::Entry]) -> Option<String> {
+        let urls = entries.iter().filter_map(|e| PageUrl::parse(&e.location));
+        let hosts: BTreeSet<String> = urls.map(|url| if self.visitor.scope.has_host(&url) { String::new() } else { url.host() }).collect();
+        let only = (hosts.len() == 1).then(|| hosts.into_iter().next()).flatten();
+        only.filter(|host| !host.is_empty() && self.policy == AddressPolicy::Any)
     }
 
     /// A sitemap that nobody announced: that it is missing is no problem.
@@ -349,7 +391,10 @@ impl<A: Archive> Crawl<'_, A> {
         };
         let mut answered = 0;
         let end = loop {
-            while running.len() < visitor.settings.concurrency.max(1) && taker.may_ask(running.len(), visitor.settings.max_pages) {
+            while running.len() < visitor.settings.concurrency.max(1)
+                && waiting.peek().is_some()
+                && taker.may_ask(running.len(), visitor.settings.max_pages)
+            {
                 let Some(candidate) = waiting.next() else { break };
                 taker.tally.asked += 1;
                 running.push(visitor.visit(candidate));
@@ -448,7 +493,7 @@ impl<A: Archive> Crawl<'_, A> {
             .report
             .sitemaps
             .iter()
-            .filter(|s| !matches!(s.problem, None | Some(SitemapProblem::Foreign(_) | SitemapProblem::Empty)))
+            .filter(|s| !matches!(s.problem, None | Some(SitemapProblem::Foreign(_) | SitemapProblem::Moved(_) | SitemapProblem::Empty)))
             .count();
         if bad > 0 {
             self.add_reason(Incomplete::Sitemaps(bad));
@@ -546,6 +591,14 @@ impl Taker<'_> {
         let done = self.report.outcomes.values().sum();
         self.reading.progress(&ReadProgress { done, known: done + left_in_level + self.frontier.waiting() });
     }
+}
+
+/// The same address at the host of the start URL.
+fn moved(url: &Url, start: &PageUrl) -> PageUrl {
+    let mut to = start.to_url();
+    to.set_path(url.path());
+    to.set_query(url.query());
+    PageUrl::parse(to.as_str()).unwrap_or_else(|| start.clone())
 }
 
 /// Whether the path of a URL says that a sitemap is meant.

@@ -52,6 +52,8 @@ pub(crate) struct Entry {
 pub(crate) struct Listing {
     pub(crate) kind: FolderKind,
     pub(crate) entries: Vec<Entry>,
+    /// Former addresses that front matter redirects to pages.
+    pub(crate) aliases: Vec<(PageUrl, PageUrl)>,
 }
 
 /// A file with its address, before sitemaps and selection.
@@ -76,7 +78,7 @@ pub(crate) fn list(root: &Path, base_url: Option<&PageUrl>, selection: &Selectio
     }
     let counts = (html.len(), markdown.len());
     let detected = markdown_site::detect(root);
-    let (kind, placed) = if markdown.len() > html.len() || (detected.is_some() && !markdown.is_empty()) {
+    let (kind, placed, aliases) = if markdown.len() > html.len() || (detected.is_some() && !markdown.is_empty()) {
         let site = MarkdownSite::place(root, markdown, base_url);
         let kind = FolderKind {
             generator: Some(site.generator),
@@ -86,12 +88,13 @@ pub(crate) fn list(root: &Path, base_url: Option<&PageUrl>, selection: &Selectio
             base_url_origin: site.base_url_origin,
             by_path: site.by_path,
         };
-        (kind, site.placed)
+        (kind, site.placed, site.aliases)
     } else {
-        place_html(root, html, counts, base_url)
+        let (kind, placed) = place_html(root, html, counts, base_url);
+        (kind, placed, Vec::new())
     };
     let listed = sitemaps::read(root, &kind.base_url);
-    Ok(Listing { entries: entries(placed, &listed, selection, limit), kind })
+    Ok(Listing { entries: entries(placed, &listed, selection, limit), kind, aliases })
 }
 
 /// Every file below the folder, in the order of paths.
@@ -154,17 +157,28 @@ fn is_markdown(path: &str) -> bool {
     matches!(format_of(path), Some(SourceFormat::Markdown | SourceFormat::Mdx))
 }
 
-/// The URL of a path below a base: each part is escaped as a URL needs it.
+/// The URL of a path below a base, escaped as a URL needs it. Escapes that a file name already has
+/// are kept: exports of sites name their files as the links are written.
 pub(crate) fn url_below(base: &PageUrl, path: &str) -> PageUrl {
     let mut url = base.to_url();
-    if let Ok(mut segments) = url.path_segments_mut() {
-        segments.pop_if_empty();
-        segments.extend(path.split('/').filter(|part| !part.is_empty()));
-        if path.is_empty() || path.ends_with('/') {
-            segments.push("");
+    let below: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(guarded).collect();
+    let trailing = if below.is_empty() || !path.ends_with('/') { "" } else { "/" };
+    url.set_path(&format!("{}/{}{trailing}", url.path().trim_end_matches('/'), below.join("/")));
+    PageUrl::parse(url.as_str()).unwrap_or_else(|| base.clone())
+}
+
+/// A path segment in which `%` only begins an escape, and a backslash is no separator.
+fn guarded(segment: &str) -> String {
+    let is_escape = |at: usize| segment.get(at + 1..at + 3).is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+    let mut out = String::with_capacity(segment.len());
+    for (at, c) in segment.char_indices() {
+        match c {
+            '%' if !is_escape(at) => out.push_str("%25"),
+            '\\' => out.push_str("%5C"),
+            _ => out.push(c),
         }
     }
-    PageUrl::parse(url.as_str()).unwrap_or_else(|| base.clone())
+    out
 }
 
 /// The path at which a static server gives an HTML file: an index file stands for its folder.
@@ -279,8 +293,17 @@ mod tests {
     #[test]
     fn paths_become_the_urls_a_static_server_gives_them() {
         let folder = tempfile::tempdir().unwrap();
-        for path in ["index.html", "a.html", "b/index.htm", "b/c d.html", "é/INDEX.HTML", ".git/x.html", "node_modules/y.html", "style.css"]
-        {
+        for path in [
+            "index.html",
+            "a.html",
+            "b/index.htm",
+            "b/c d.html",
+            "é/INDEX.HTML",
+            "50%/c%e2%80%8a#.html",
+            ".git/x.html",
+            "node_modules/y.html",
+            "style.css",
+        ] {
             write(folder.path(), path, "<title>x</title>");
         }
         let urls: Vec<String> =
@@ -288,6 +311,7 @@ mod tests {
         assert_eq!(
             urls,
             [
+                "https://e.org/docs/50%25/c%e2%80%8a%23.html",
                 "https://e.org/docs/a.html",
                 "https://e.org/docs/b/c%20d.html",
                 "https://e.org/docs/b/",

@@ -15,8 +15,8 @@ use address::Address;
 use configuration::Configuration;
 use linkwright_core::page::SourceFormat;
 use linkwright_core::page::front_matter::FrontMatter;
-use linkwright_core::url::PageUrl;
-use std::collections::BTreeMap;
+use linkwright_core::url::{PageUrl, UrlKey};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Bytes of a file that are read for its front matter.
@@ -34,6 +34,8 @@ pub struct MarkdownSite {
     pub by_path: BTreeMap<String, PageUrl>,
     /// What the front matter of each file says.
     pub front: BTreeMap<String, FrontMatter>,
+    /// Former addresses with the page each redirects to, as front matter says.
+    pub aliases: Vec<(PageUrl, PageUrl)>,
     pub(crate) placed: Vec<Placed>,
 }
 
@@ -59,8 +61,24 @@ impl MarkdownSite {
             let format = format_of(&file.path).unwrap_or(SourceFormat::Markdown);
             placed.push(Placed { file, url, format, left_out });
         }
-        Self { generator: configuration.generator, base_url, base_url_origin, by_path, front, placed }
+        let aliases = aliases(&base_url, &by_path, &front);
+        Self { generator: configuration.generator, base_url, base_url_origin, by_path, front, aliases, placed }
     }
+}
+
+/// Former addresses, in order, each once; never the address of a page.
+fn aliases(base: &PageUrl, by_path: &BTreeMap<String, PageUrl>, front: &BTreeMap<String, FrontMatter>) -> Vec<(PageUrl, PageUrl)> {
+    let mut taken: BTreeSet<UrlKey> = by_path.values().map(PageUrl::key).collect();
+    let mut aliases = Vec::new();
+    for (path, page) in by_path {
+        for alias in front.get(path).into_iter().flat_map(|f| &f.aliases) {
+            // A relative alias stands beside its page, a rooted one below the base.
+            let url = if alias.starts_with('/') { Some(page_url(base, alias)) } else { page.join(alias).map(|(url, _)| url) };
+            let url = url.filter(|url| url.host() == base.host());
+            aliases.extend(url.filter(|url| taken.insert(url.key())).map(|url| (url, page.clone())));
+        }
+    }
+    aliases
 }
 
 fn base(root: &Path, configuration: &Configuration, given: Option<&PageUrl>) -> (PageUrl, String) {

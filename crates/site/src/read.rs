@@ -354,6 +354,12 @@ async fn read_folder(path: &Path, base_url: Option<&PageUrl>, reading: &Reading<
     let list = found.await.map_err(|e| ReadError::UnreadableFolder { path: PathBuf::new(), reason: e.to_string() })??;
     let mut report = ReadReport { crawl: CrawlReport::default(), folder: Some(list.kind) };
     let known = list.entries.len();
+    for (from, to) in list.aliases {
+        *report.crawl.outcomes.entry(FetchOutcome::Redirected).or_default() += 1;
+        if !reading.send(crawl::redirect(from, &to)).await {
+            break;
+        }
+    }
     let mut limit_reached = false;
     for (done, entry) in list.entries.into_iter().enumerate() {
         if reading.is_cancelled() {

@@ -166,6 +166,30 @@ async fn a_sitemap_is_a_start_too() {
 }
 
 #[tokio::test]
+async fn a_local_copy_is_read_by_the_sitemap_of_the_public_site() {
+    let site = FixtureSite::new()
+        .at("/robots.txt", Answer::text("User-agent: *\nSitemap: https://public.example/maps/index.xml\n"))
+        .at("/maps/index.xml", Answer::sitemap_index(&["https://public.example/maps/1.xml"]))
+        .at("/maps/1.xml", Answer::sitemap(&["https://public.example/", "https://public.example/orphan?x=1"]))
+        .at("/", Answer::page("Home", &[]))
+        .at("/orphan?x=1", Answer::page("Orphan", &[]))
+        .start();
+    let (pages, report) = crawl(&site, "/", &quick()).await;
+    assert_eq!(outcomes(&pages), [("/", FetchOutcome::Fetched), ("/orphan?x=1", FetchOutcome::Fetched)]);
+    assert_eq!(report.crawl.sitemaps[1].problem, Some(SitemapProblem::Moved("public.example".to_owned())));
+    assert!(report.is_complete() && discovery(&report, &site.url("/orphan?x=1")).sitemap);
+}
+
+#[tokio::test]
+async fn a_limit_that_is_not_exceeded_leaves_the_crawl_complete() {
+    let site = FixtureSite::new().at("/", Answer::page("Home", &["/a"])).at("/a", Answer::page("A", &["/"])).start();
+    let mut settings = ReadSettings { limit: Some(2), ..quick() };
+    settings.crawl.max_pages = 2;
+    let (pages, report) = crawl(&site, "/", &settings).await;
+    assert_eq!((pages.len(), report.incomplete()), (2, &[][..]));
+}
+
+#[tokio::test]
 async fn redirects_are_kept_and_loops_and_ways_out_are_told() {
     let site = FixtureSite::new()
         .at("/", Answer::page("Home", &["/old", "/older", "/loop1", "/out", "/slash", "/inward"]))

@@ -53,6 +53,8 @@ pub enum SitemapProblem {
     LimitReached,
     /// It lists this many addresses outside the site, which were ignored.
     Foreign(usize),
+    /// It lists pages of this public host, which were read from the copy at the private start address.
+    Moved(String),
 }
 
 impl std::fmt::Display for SitemapProblem {
@@ -66,6 +68,7 @@ impl std::fmt::Display for SitemapProblem {
             Self::Status(status) => write!(f, "answers with status {status}"),
             Self::Unreachable(why) => write!(f, "does not answer: {why}"),
             Self::LimitReached => f.write_str("was not read: too many sitemaps"),
+            Self::Moved(host) => write!(f, "lists pages of `{host}`, which were read from the copy instead"),
             Self::Foreign(count) => write!(f, "lists {count} addresses outside the site, which were ignored"),
         }
     }

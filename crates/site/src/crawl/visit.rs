@@ -7,6 +7,7 @@ use super::scope::Scope;
 use super::settings::CrawlSettings;
 use crate::archive::{Archive, Archived};
 use crate::sniff::{self, Kind};
+use linkwright_core::decode::decode;
 use linkwright_core::page::{Discovery, FetchHeaders, FetchOutcome, FetchedPage, Redirect, SourceFormat, hrefs};
 use linkwright_core::url::{PageUrl, UrlKey};
 use std::collections::BTreeMap;
@@ -116,6 +117,10 @@ impl<'a, A: Archive> Visitor<'a, A> {
 
     /// Visits an address.
     pub(crate) async fn visit(&self, candidate: Candidate) -> Visit {
+        // A redirect may have led here while the address waited for its turn.
+        if self.known_end(&candidate.key).is_some() {
+            return self.finish(Vec::new());
+        }
         let archived = self.archive.find(&candidate.key).await;
         if let Some(Archived { page, fresh: true }) = &archived
             && is_settled(page.outcome)
@@ -235,8 +240,8 @@ impl<'a, A: Archive> Visitor<'a, A> {
         if !self.settings.follow_links || !matches!(page.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged) {
             return Vec::new();
         }
-        let text = decode(&page.body, page.headers.content_type.as_deref());
-        let found = hrefs::find(&text, &page.url);
+        let source = decode(&page.body, page.headers.content_type.as_deref());
+        let found = hrefs::find(&source.text, &page.url);
         let obeys = self.settings.respect_nofollow;
         let nofollow_header = page.headers.x_robots_tag.as_deref().is_some_and(|tag| tag.to_ascii_lowercase().contains("nofollow"));
         let followed = if obeys && (found.nofollow || nofollow_header) { Vec::new() } else { found.links };
@@ -280,7 +285,8 @@ pub(crate) fn record(url: PageUrl, outcome: FetchOutcome) -> FetchedPage {
     }
 }
 
-fn redirected(url: PageUrl, hops: Vec<Redirect>, end: &PageUrl) -> FetchedPage {
+/// The record of an address that leads to another page.
+pub(crate) fn redirected(url: PageUrl, hops: Vec<Redirect>, end: &PageUrl) -> FetchedPage {
     let status = hops.first().map_or(0, |hop| hop.status);
     let headers = FetchHeaders { location: Some(end.to_string()), ..FetchHeaders::default() };
     FetchedPage { status, headers, redirects: hops, ..record(url, FetchOutcome::Redirected) }
@@ -325,12 +331,4 @@ fn renewed(kept: FetchHeaders, new: FetchHeaders) -> FetchHeaders {
 
 fn not_html(content_type: Option<&str>) -> String {
     content_type.map_or_else(|| "its bytes are no HTML document".to_owned(), |t| format!("content type `{t}`"))
-}
-
-/// Text that is good enough to find addresses in: byte order mark, then the header's charset, then UTF-8.
-fn decode(body: &[u8], content_type: Option<&str>) -> String {
-    let label = content_type.and_then(|t| t.split(';').find_map(|p| p.trim().strip_prefix("charset=").map(str::to_owned)));
-    let encoding = label.and_then(|l| encoding_rs::Encoding::for_label(l.trim_matches('"').as_bytes()));
-    let (text, _, _) = encoding.unwrap_or(encoding_rs::UTF_8).decode(body);
-    text.into_owned()
 }

@@ -195,3 +195,14 @@ fn a_content_folder_knows_the_project_around_it() {
     let site = MarkdownSite::place(&content, vec![File { file, path: "A.md".to_owned(), problem: None }], None);
     assert_eq!((site.generator, site.by_path["A.md"].as_str()), (Generator::Hugo, "https://x.org/a/"));
 }
+
+#[test]
+fn aliases_redirect_to_their_page_and_never_hide_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.md"), "---\naliases: [/old/, former, /b/, 'https://other.org/x']\n---\n").unwrap();
+    std::fs::write(folder.path().join("b.md"), "---\nredirect_from: /old\n---\n").unwrap();
+    let files = ["a.md", "b.md"].map(|name| File { file: folder.path().join(name), path: name.to_owned(), problem: None });
+    let site = MarkdownSite::place(folder.path(), files.to_vec(), Some(&PageUrl::parse("https://e.org/").unwrap()));
+    let found: Vec<(&str, &str)> = site.aliases.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+    assert_eq!(found, [("https://e.org/old/", "https://e.org/a/"), ("https://e.org/a/former", "https://e.org/a/")]);
+}
