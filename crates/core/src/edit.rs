@@ -17,7 +17,7 @@ mod write;
 
 pub use check::{NewLink, check};
 pub use encode::encode_back;
-pub use href::{HrefStyle, href_for, href_style};
+pub use href::{HrefStyle, href_for, href_in, href_style};
 pub use place::{Anchor, Places};
 pub use preflight::{LinkSettings, Preflight, preflight, preflight_many};
 pub use refusal::Refusal;

@@ -142,6 +142,24 @@ pub struct FetchedPage {
 }
 
 impl FetchedPage {
+    /// An HTML page that was read without a hitch, still without its body.
+    #[must_use]
+    pub fn read(url: PageUrl) -> Self {
+        Self {
+            url,
+            outcome: FetchOutcome::Fetched,
+            status: 200,
+            redirects: Vec::new(),
+            headers: FetchHeaders::default(),
+            body: Vec::new(),
+            format: SourceFormat::Html,
+            path: None,
+            discovery: Discovery::default(),
+            sitemap_lastmod: None,
+            detail: None,
+        }
+    }
+
     /// For an address that redirects: the address it ends at, through all hops. `None` for all others.
     #[must_use]
     pub fn leads_to(&self) -> Option<PageUrl> {

@@ -31,6 +31,8 @@ pub struct Plan {
 pub struct RunInfo {
     /// Number of the run in its project, from 1.
     pub id: i64,
+    /// Number of the reading in its project that the pages come from.
+    pub crawl: i64,
     /// The site as the user named it.
     pub site: String,
     /// Public address that the pages lie under.

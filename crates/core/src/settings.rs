@@ -429,7 +429,19 @@ impl Settings {
     /// blake3 of all values, hexadecimal: equal hashes mean equal settings.
     #[must_use]
     pub fn hash(&self) -> String {
-        blake3::hash(self.values().to_string().as_bytes()).to_hex().to_string()
+        blake3::hash(self.to_json().as_bytes()).to_hex().to_string()
+    }
+
+    /// All values as one line of JSON, an unset one as null.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        self.values().to_string()
+    }
+
+    /// Every dotted key with its value as JSON, in the order of the file.
+    #[must_use]
+    pub fn list(&self) -> Vec<(String, Value)> {
+        file::list(&self.values())
     }
 
     /// Every dotted key, in the order of the file.

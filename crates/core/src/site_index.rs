@@ -89,11 +89,18 @@ fn canonical_of(id: PageId, page: &Page, pages: &[Page], by_key: &HashMap<UrlKey
 #[must_use]
 pub fn redirects(fetched: &[FetchedPage]) -> BTreeMap<UrlKey, UrlKey> {
     let mut map = BTreeMap::new();
-    for page in fetched.iter().filter(|p| matches!(p.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged | FetchOutcome::Redirected)) {
-        for hop in &page.redirects {
-            if let Some(from) = PageUrl::parse(&hop.url) {
-                map.insert(from.key(), page.url.key());
-            }
+    for page in fetched {
+        let end = match page.outcome {
+            FetchOutcome::Fetched | FetchOutcome::Unchanged => page.url.key(),
+            FetchOutcome::Redirected => match page.leads_to() {
+                Some(end) => end.key(),
+                None => continue,
+            },
+            _ => continue,
+        };
+        let hops = page.redirects.iter().filter_map(|hop| PageUrl::parse(&hop.url));
+        for from in hops.chain([page.url.clone()]).map(|url| url.key()).filter(|from| *from != end) {
+            map.insert(from, end.clone());
         }
     }
     map

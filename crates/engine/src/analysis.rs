@@ -4,17 +4,18 @@
 use linkwright_core::content::ContentSettings;
 use linkwright_core::corpus::Corpus;
 use linkwright_core::decode;
-use linkwright_core::edit::{self, LinkAttributes};
+use linkwright_core::edit;
 use linkwright_core::graph::{self, LinkGraph};
 use linkwright_core::guardrail::Guardrail;
 use linkwright_core::guardrail::pages::{Eligibility, PageRules, other_language};
 use linkwright_core::page::front_matter::FrontMatter;
 use linkwright_core::page::{FetchOutcome, FetchedPage, LinkKind, Page, SourceFormat, html, markdown};
-use linkwright_core::settings::Settings;
+use linkwright_core::settings::{HrefStyle, Settings};
 use linkwright_core::site_index::{PageId, SiteIndex, redirects};
 use linkwright_core::template::{self, TemplateReport};
 use linkwright_core::text::primary;
 use linkwright_core::url::PageUrl;
+use linkwright_site::markdown_site;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -117,8 +118,14 @@ impl Analysis {
     /// The `href` that a link from `source` to `target` would have.
     #[must_use]
     pub fn href(&self, source: PageId, target: PageId, settings: &Settings) -> String {
-        let target = &self.site.page(target).url;
-        edit::href_for(self.site.page(source), target, None, settings.links.style)
+        let (page, target) = (self.site.page(source), self.site.page(target));
+        let path_of = |url: &PageUrl| self.site.find_exact(url).and_then(|id| self.site.page(id).path.clone());
+        match settings.links.style {
+            HrefStyle::Auto => edit::href_for(page, &target.url, None, &path_of),
+            HrefStyle::Absolute => target.url.to_string(),
+            HrefStyle::Root => edit::href_in(edit::HrefStyle::RootRelative, page, &target.url, None, &path_of),
+            HrefStyle::Relative => edit::href_in(edit::HrefStyle::PathRelative, page, &target.url, None, &path_of),
+        }
     }
 
     /// Hash of the page's body as it was read, hexadecimal.
@@ -127,19 +134,17 @@ impl Analysis {
         self.hashes[id.index()].clone()
     }
 
+    /// Hash of the page's main text, hexadecimal.
+    #[must_use]
+    pub fn text_hash(&self, id: PageId) -> String {
+        blake3::hash(self.site.page(id).main_text().as_bytes()).to_hex().to_string()
+    }
+
     /// Whether the page should be found but no other page's text leads to it.
     #[must_use]
     pub fn is_orphan(&self, id: PageId) -> bool {
         let public = |g: &Guardrail| matches!(g, Guardrail::ThinTarget | Guardrail::OldNews | Guardrail::ExcludedTarget);
         self.eligibility[id.index()].not_target.iter().all(public) && self.graph.body.into[id.index()].is_empty()
-    }
-
-    /// Attributes of new links.
-    #[must_use]
-    pub fn attributes(&self, settings: &Settings) -> LinkAttributes {
-        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let links = &settings.links;
-        LinkAttributes { rel: some(&links.rel), target: some(&links.target), class: some(&links.class), marker: some(&links.marker) }
     }
 }
 
@@ -158,28 +163,7 @@ fn parse(fetched: &FetchedPage, settings: &Settings, paths: &BTreeMap<String, Pa
     }
     let text = decode::decode(&fetched.body, fetched.headers.content_type.as_deref());
     let front = FrontMatter::parse(&text.text);
-    markdown::parse(fetched, &front, text, &|href| resolve_file(href, fetched.path.as_deref()?, paths))
-}
-
-/// Where a link by file path leads: `../guide/setup.md#install` from `blog/post.md`.
-fn resolve_file(href: &str, from: &str, paths: &BTreeMap<String, PageUrl>) -> Option<PageUrl> {
-    let path = href.split(['#', '?']).next()?;
-    let is_file = [".md", ".mdx", ".markdown"].iter().any(|e| path.ends_with(e));
-    if !is_file || path.contains("://") {
-        return None;
-    }
-    let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { from.split('/').collect() };
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    paths.get(&parts.join("/")).cloned()
+    markdown::parse(fetched, &front, text, &|href| markdown_site::resolve(paths, fetched.path.as_deref()?, href))
 }
 
 /// The page at the base address, or the one with the shortest path.

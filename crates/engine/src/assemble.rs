@@ -120,7 +120,7 @@ fn heading_above(page: &Page, block: usize) -> Option<String> {
 }
 
 /// Signals worth telling an editor, strongest first.
-fn signals(values: &Values) -> Vec<PlanSignal> {
+pub(crate) fn signals(values: &Values) -> Vec<PlanSignal> {
     let value = |s: Signal| f64::from(values[s as usize]);
     let told: &[(&str, Signal, f64, &str)] = &[
         ("page_similarity", Signal::PageCosine, 1.0, "both pages are about the same subject"),

@@ -28,3 +28,33 @@ impl fmt::Display for EngineError {
 }
 
 impl std::error::Error for EngineError {}
+
+impl From<linkwright_store::StoreError> for EngineError {
+    fn from(error: linkwright_store::StoreError) -> Self {
+        Self::new(error.to_string(), error.hint())
+    }
+}
+
+impl From<linkwright_store::LockError> for EngineError {
+    fn from(error: linkwright_store::LockError) -> Self {
+        Self::new(error.to_string(), error.hint())
+    }
+}
+
+impl From<linkwright_site::ReadError> for EngineError {
+    fn from(error: linkwright_site::ReadError) -> Self {
+        Self::new(error.to_string(), error.hint().unwrap_or_default())
+    }
+}
+
+impl From<linkwright_embed::EmbedError> for EngineError {
+    fn from(error: linkwright_embed::EmbedError) -> Self {
+        Self::new(error.to_string(), "")
+    }
+}
+
+impl From<crate::project::ProjectError> for EngineError {
+    fn from(error: crate::project::ProjectError) -> Self {
+        Self::new(error.to_string(), error.hint())
+    }
+}

@@ -1,7 +1,19 @@
 //! What a user can ask for. The only place where reading, embedding and storing meet.
+//!
+//! [`plan`](plan()) is the main job; the functions of [`views`] look into what it left behind.
 
+mod analysis;
+mod assemble;
+mod embedding;
 mod error;
+mod plan;
 mod progress;
+pub mod project;
+mod propose;
+mod reading;
+pub mod training;
+pub mod views;
 
 pub use error::EngineError;
+pub use plan::{PlanRequest, PlanResult, RankingRow, plan};
 pub use progress::{Progress, Silent};

@@ -6,15 +6,18 @@ use crate::embedding::{Embedded, embed};
 use crate::error::EngineError;
 use crate::progress::Progress;
 use crate::project::Project;
-use crate::propose::{Groundwork, Inputs, Proposal, RANKED, propose, words_of};
-use crate::reading::{self, Reading};
+use crate::propose::{Groundwork, Inputs, Proposal, RANKED, Scored, propose, words_of};
+use crate::reading::{self, Facts, Reading};
 use linkwright_core::anchor;
+use linkwright_core::guardrail::Guardrail;
 use linkwright_core::plan::{Notice, Plan, RunInfo};
-use linkwright_core::settings::Settings;
+use linkwright_core::rank::RankReport;
+use linkwright_core::settings::{AnchorSettings, Settings};
 use linkwright_core::signals::Evidence;
 use linkwright_core::site_index::PageId;
+use linkwright_core::url::PageUrl;
 use linkwright_embed::{Embedder, MiniLm};
-use linkwright_store::{NewRun, RunStatus, Store};
+use linkwright_store::{NewRun, RejectedPair, RunStatus, Store};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -80,10 +83,9 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
     let store = runtime.block_on(project.store())?;
     let settings = project.settings();
 
-    let reading = reading::read(request, settings, &store, &runtime, &started_at, progress)?;
+    let Reading { pages, facts } = reading::read(request, settings, &store, &runtime, &started_at, progress)?;
     progress.stage("Understanding pages", None);
-    let facts = reading.facts();
-    let analysis = Analysis::new(reading.pages, &facts.base_url, settings, &started_at[..10]);
+    let analysis = Analysis::new(pages, &facts.base_url, settings, &started_at[..10]);
     reading::check(&analysis)?;
 
     let embedder = MiniLm::builtin();
@@ -96,32 +98,120 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
 
     let run_id = runtime.block_on(store.runs().begin(&NewRun {
         kind: "plan".to_owned(),
-        started_at: started_at.clone(),
-        settings: settings.to_json(),
-        rules: env!("CARGO_PKG_VERSION").to_owned(),
-        model: embedder.id().to_string(),
         site: request.site.clone(),
         base_url: facts.base_url.clone(),
+        started_at: started_at.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        rules: RULES.to_owned(),
+        model: embedder.id().to_string(),
+        settings: serde_json::to_string(settings).unwrap_or_default(),
     }))?;
     let run = RunInfo {
         id: run_id.0,
+        crawl: facts.crawl,
         site: request.site.clone(),
         base_url: facts.base_url.clone(),
         started_at,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         model: embedder.id().to_string(),
-        ranking: "rank fusion of page vectors, words, titles, known anchors and links of similar pages".to_owned(),
-        score_kind: "similarity".to_owned(),
+        ranking: ranking_words(&proposal.report),
+        score_kind: if proposal.report.calibrated { "probability" } else { "similarity" }.to_owned(),
         partial: facts.partial.clone(),
         complete: facts.complete,
         settings_hash: settings.hash(),
     };
-    let notices = notices(&facts, &analysis, &embedded, embedder.id().name.as_str());
-    let plan = assemble(&analysis, &proposal, settings, run, notices);
+    let plan = assemble(&analysis, &proposal, settings, run, notices(&facts, &embedded, &embedder));
     progress.stage("Saving the plan", None);
     runtime.block_on(store.plans().save(run_id, &plan))?;
     runtime.block_on(store.runs().finish(run_id, &now(), RunStatus::Finished))?;
     let ranking = request.ranking.then(|| ranking(&analysis, &evidence, &proposal, settings));
     runtime.block_on(store.close());
     Ok(PlanResult { plan, ranking, project_dir: project.dir().to_owned(), embedded: embedded.embedded, reused: embedded.reused })
+}
+
+/// Version of the guardrails and the ranking; a new one may change a plan of unchanged pages.
+const RULES: &str = "1";
+
+/// Now, RFC 3339 in UTC with whole seconds.
+pub(crate) fn now() -> String {
+    let now = jiff::Timestamp::now();
+    jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}
+
+/// Pairs that a person rejected, unless one of their pages has changed since.
+pub(crate) fn rejected_pairs(analysis: &Analysis, store: &Store, runtime: &Runtime) -> Result<BTreeSet<(PageId, PageId)>, EngineError> {
+    let find = |key: &str| PageUrl::parse(&format!("https://{key}")).and_then(|url| analysis.site.find(&url));
+    let rejected = runtime.block_on(store.decisions().rejected_pairs())?;
+    let unchanged = |pair: &RejectedPair| {
+        let (source, target) = (find(&pair.source_key)?, find(&pair.target_key)?);
+        let same = pair.source_hash == analysis.body_hash(source)
+            && pair.target_hash.as_ref().is_none_or(|hash| *hash == analysis.text_hash(target));
+        same.then_some((source, target))
+    };
+    Ok(rejected.iter().filter_map(unchanged).collect())
+}
+
+/// The ten best targets of every source before caps and thresholds, with words that could carry the link.
+fn ranking(analysis: &Analysis, evidence: &Evidence, proposal: &Proposal, settings: &Settings) -> Vec<RankingRow> {
+    let settings = Settings { anchors: AnchorSettings { min_words: 1, ..settings.anchors.clone() }, ..settings.clone() };
+    let sources: Vec<(&PageId, &Vec<Scored>)> = proposal.ranked.iter().collect();
+    let rows_of = |(source, rows): &(&PageId, &Vec<Scored>)| -> Vec<RankingRow> {
+        let open = rows.iter().filter(|r| !r.rule.is_some_and(rules_out));
+        let row = |r: &Scored| {
+            let found = anchor::find(evidence, **source, r.candidate.target, &settings);
+            RankingRow {
+                source: analysis.site.page(**source).url.to_string(),
+                target: analysis.site.page(r.candidate.target).url.to_string(),
+                score: r.score,
+                anchor: found.anchors.first().map(|a| words_of(analysis, **source, a).to_owned()),
+            }
+        };
+        open.take(RANKED).map(row).collect()
+    };
+    sources.par_iter().map(rows_of).collect::<Vec<_>>().concat()
+}
+
+/// Rules that say the link cannot or need not be, as against thresholds that only keep it from the plan.
+fn rules_out(rule: Guardrail) -> bool {
+    !matches!(rule, Guardrail::BelowFloor | Guardrail::TemplateLinked | Guardrail::OtherLanguage | Guardrail::Rejected)
+}
+
+fn ranking_words(report: &RankReport) -> String {
+    let learned = if report.learned {
+        format!("learned from {} body links of this site, starting from a model grown on other sites", report.links)
+    } else {
+        format!("a model grown on other sites; this one has too few body links to learn from ({})", report.links)
+    };
+    let most: Vec<String> = report.shares.iter().take(5).map(|(name, share)| format!("{name} {:.0} %", share * 100.0)).collect();
+    format!("{learned}; what decided most: {}", most.join(", "))
+}
+
+fn notices(facts: &Facts, embedded: &Embedded, embedder: &dyn Embedder) -> Vec<Notice> {
+    let notice = |code: &str, message: String, hint: &str| Notice {
+        code: code.to_owned(),
+        message,
+        hint: (!hint.is_empty()).then(|| hint.to_owned()),
+    };
+    let mut notices = Vec::new();
+    if let Some(partial) = &facts.partial {
+        notices.push(notice("partial_plan", format!("this plan covers a part of the site: {partial}"), "run again without `--only` and `--limit` for all of it"));
+    } else if !facts.complete {
+        let why = facts.incomplete.join(", ");
+        notices.push(notice("incomplete_crawl", format!("the site was not read completely, so orphans and crawl depth are unknown: {why}"), "run again to read what is missing"));
+    }
+    for problem in &facts.sitemap_problems {
+        notices.push(notice("sitemap_problem", format!("a sitemap could not be used: {problem}"), ""));
+    }
+    if let Some(origin) = &facts.base_url_origin {
+        notices.push(notice("base_url", format!("page addresses begin with {} ({origin})", facts.base_url), "give the public address with `--base-url` if it is another"));
+    }
+    for (language, pages) in &embedded.unknown {
+        let name = if language.is_empty() { "an unknown language" } else { language.as_str() };
+        notices.push(notice(
+            "unknown_language",
+            format!("{pages} pages are in {name}, which the model {} does not know: words and links alone were used for them", embedder.id().name),
+            "a multilingual model such as multilingual-e5-small would read them",
+        ));
+    }
+    notices
 }

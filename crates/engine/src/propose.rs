@@ -14,7 +14,8 @@ use linkwright_core::signals::{Candidate, Evidence, SiteVectors, Values};
 use linkwright_core::site_index::PageId;
 use linkwright_core::text::fold;
 use linkwright_core::tfidf::TfIdf;
-use linkwright_core::{edit, rank};
+use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
+use linkwright_core::rank;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -261,7 +262,7 @@ fn preflight(analysis: &Analysis, settings: &Settings, pairs: &mut [Pair]) {
             p.found.anchors.iter().map(move |a| (a.source, href.clone()))
         })
         .collect();
-    let mut verdicts = edit::preflight_many(page, &places, &analysis.attributes(settings)).into_iter();
+    let mut verdicts = edit::preflight_many(page, &places, &link_settings(settings)).into_iter();
     for pair in pairs {
         let Found { anchors, removed } = &mut pair.found;
         anchors.retain(|_| {
@@ -300,4 +301,13 @@ fn state_of(analysis: &Analysis, source: PageId) -> SourceState {
     let page = analysis.site.page(source);
     let body_links = page.links.iter().filter(|l| l.kind == LinkKind::Body && analysis.site.find(&l.target).is_some_and(|t| t != source)).count();
     SourceState { words: page.word_count, body_links }
+}
+
+/// How new links are written.
+fn link_settings(settings: &Settings) -> LinkSettings {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let links = &settings.links;
+    let attributes =
+        LinkAttributes { rel: some(&links.rel), target: some(&links.target), class: some(&links.class), marker: some(&links.marker) };
+    LinkSettings { attributes, markdown_style: None }
 }

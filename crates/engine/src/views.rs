@@ -12,6 +12,7 @@ use crate::project::Project;
 use crate::propose::{Groundwork, Inputs, Proposal, propose, words_of};
 use crate::reading;
 use linkwright_core::anchor;
+use linkwright_core::content::ContentSettings;
 use linkwright_core::guardrail::{self, Guardrail};
 use linkwright_core::page::{FetchedPage, LinkKind, LinkPosition, Page, html};
 use linkwright_core::plan::{Gap, Opportunity, PageSummary, Plan, Signal};
@@ -189,13 +190,20 @@ pub fn extract(folder: &Path) -> Result<BTreeMap<String, String>, EngineError> {
         let Some(name) = file.file_name().and_then(|n| n.to_str()) else { continue };
         let Some(stem) = name.strip_suffix(".gz").unwrap_or(name).strip_suffix(".html") else { continue };
         if let Ok(bytes) = read_file(&file) {
-            texts.insert(stem.to_owned(), html::main_text(&bytes));
+            texts.insert(stem.to_owned(), main_text(bytes));
         }
     }
     if texts.is_empty() {
         return Err(EngineError::new(format!("no HTML files in `{}`", folder.display()), "files must end in `.html` or `.html.gz`"));
     }
     Ok(texts)
+}
+
+/// The main text of one page by itself: what repeats across a site is not known here.
+fn main_text(body: Vec<u8>) -> String {
+    let url = PageUrl::parse("https://page.invalid/").expect("a constant address");
+    let fetched = FetchedPage { body, ..FetchedPage::read(url) };
+    html::parse(&fetched, &ContentSettings::default()).main_text()
 }
 
 /// A file's bytes, unpacked when they are gzip whatever the name says.

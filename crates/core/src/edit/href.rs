@@ -59,6 +59,18 @@ fn style_of(href: &str, format: SourceFormat) -> HrefStyle {
 /// folder of Markdown.
 #[must_use]
 pub fn href_for(page: &Page, target: &PageUrl, fragment: Option<&str>, path_of: &dyn Fn(&PageUrl) -> Option<String>) -> String {
+    href_in(href_style(page), page, target, fragment, path_of)
+}
+
+/// As [`href_for`], in a form that is given.
+#[must_use]
+pub fn href_in(
+    style: HrefStyle,
+    page: &Page,
+    target: &PageUrl,
+    fragment: Option<&str>,
+    path_of: &dyn Fn(&PageUrl) -> Option<String>,
+) -> String {
     let mut url = target.to_url();
     url.set_fragment(fragment.filter(|f| !f.is_empty()));
     let absolute = url.to_string();
@@ -67,7 +79,7 @@ pub fn href_for(page: &Page, target: &PageUrl, fragment: Option<&str>, path_of: 
     if base.origin() != url.origin() {
         return absolute;
     }
-    let written = match href_style(page) {
+    let written = match style {
         HrefStyle::Absolute => return absolute,
         HrefStyle::RootRelative => format!("{}{tail}", url.path()),
         HrefStyle::PathRelative => relative_url(&base, &url).unwrap_or_else(|| format!("{}{tail}", url.path())),

@@ -178,6 +178,12 @@ pub(super) fn keys() -> impl Iterator<Item = String> {
     KEYS.iter().flat_map(|group| group.keys.iter().map(move |key| format!("{}.{}", group.name, key.name)))
 }
 
+/// Every dotted key with its value, in the order of the file.
+pub(super) fn list(values: &Value) -> Vec<(String, Value)> {
+    let pairs = KEYS.iter().flat_map(|group| group.keys.iter().map(move |key| (group.name, key.name)));
+    pairs.map(|(group, key)| (format!("{group}.{key}"), values[group][key].clone())).collect()
+}
+
 /// Whether this is a group or a dotted key.
 pub(super) fn is_known(key: &str) -> bool {
     keys().any(|known| known == key) || KEYS.iter().any(|group| group.name == key)
