@@ -24,27 +24,27 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const CROSSING_SHARE: f64 = 0.1;
 
 /// A site, understood.
-pub struct Analysis {
+pub(crate) struct Analysis {
     /// Pages with a body.
-    pub site: SiteIndex,
+    pub(crate) site: SiteIndex,
     /// What was fetched for each page of `site`, body left out.
-    pub fetched: Vec<FetchedPage>,
+    pub(crate) fetched: Vec<FetchedPage>,
     /// What was fetched and gave no page, by URL.
-    pub failed: Vec<FetchedPage>,
+    pub(crate) failed: Vec<FetchedPage>,
     /// Links.
-    pub graph: LinkGraph,
+    pub(crate) graph: LinkGraph,
     /// Words.
-    pub corpus: Corpus,
+    pub(crate) corpus: Corpus,
     /// What each page may be.
-    pub eligibility: Vec<Eligibility>,
+    pub(crate) eligibility: Vec<Eligibility>,
     /// What repeats across the site.
-    pub template: TemplateReport,
+    pub(crate) template: TemplateReport,
     /// The home page.
-    pub home: Option<PageId>,
+    pub(crate) home: Option<PageId>,
     /// Address that the site lies under.
-    pub base_url: String,
+    pub(crate) base_url: String,
     /// `(from, to)` primary language tags that the site's own body links cross.
-    pub crossings: BTreeSet<(String, String)>,
+    pub(crate) crossings: BTreeSet<(String, String)>,
     rules: PageRules,
     hashes: Vec<String>,
 }
@@ -52,12 +52,11 @@ pub struct Analysis {
 impl Analysis {
     /// Understands what was fetched. `today` is `YYYY-MM-DD`.
     #[must_use]
-    pub fn new(fetched: Vec<FetchedPage>, base_url: &str, settings: &Settings, today: &str) -> Self {
+    pub(crate) fn new(fetched: Vec<FetchedPage>, base_url: &str, settings: &Settings, today: &str) -> Self {
         let redirects = redirects(&fetched);
         let (with_body, mut failed): (Vec<FetchedPage>, Vec<FetchedPage>) = fetched.into_iter().partition(has_body);
         failed.sort_by(|a, b| a.url.cmp(&b.url));
-        let paths: BTreeMap<String, PageUrl> =
-            with_body.iter().filter_map(|f| Some((f.path.clone()?, f.url.clone()))).collect();
+        let paths: BTreeMap<String, PageUrl> = with_body.iter().filter_map(|f| Some((f.path.clone()?, f.url.clone()))).collect();
         let mut pages: Vec<Page> = with_body.par_iter().map(|f| parse(f, settings, &paths)).collect();
         let template = template::find(&mut pages);
         let hash = |f: &FetchedPage| blake3::hash(&f.body).to_hex().to_string();
@@ -73,51 +72,38 @@ impl Analysis {
         let rules = PageRules::new(settings, today, home);
         let eligibility = site.ids().map(|id| rules.check(&site, id)).collect();
         let crossings = crossings(&site);
-        Self {
-            site,
-            fetched,
-            failed,
-            graph,
-            corpus,
-            eligibility,
-            template,
-            home,
-            base_url: base_url.to_owned(),
-            crossings,
-            rules,
-            hashes,
-        }
+        Self { site, fetched, failed, graph, corpus, eligibility, template, home, base_url: base_url.to_owned(), crossings, rules, hashes }
     }
 
     /// Whether the page can be ranked as a source: its text is real and public. Thresholds of length and age
     /// do not count here; they keep it from the plan.
     #[must_use]
-    pub fn rankable_source(&self, id: PageId) -> bool {
+    pub(crate) fn rankable_source(&self, id: PageId) -> bool {
         self.eligibility[id.index()].not_source.iter().all(|g| matches!(g, Guardrail::ThinSource | Guardrail::OldNews | Guardrail::Archive))
     }
 
     /// Whether the page can be ranked as a target.
     #[must_use]
-    pub fn rankable_target(&self, id: PageId) -> bool {
+    pub(crate) fn rankable_target(&self, id: PageId) -> bool {
         self.eligibility[id.index()].not_target.iter().all(|g| matches!(g, Guardrail::ThinTarget | Guardrail::OldNews))
     }
 
     /// Whether the languages of two pages allow a link: the same, unknown, or crossed by the site's own links.
     #[must_use]
-    pub fn languages_meet(&self, source: PageId, target: PageId) -> bool {
+    pub(crate) fn languages_meet(&self, source: PageId, target: PageId) -> bool {
         let (from, to) = (self.site.page(source), self.site.page(target));
         !other_language(from, to) || self.crossings.contains(&(primary(&from.language).to_owned(), primary(&to.language).to_owned()))
     }
 
     /// The first rule that keeps two pages apart.
     #[must_use]
-    pub fn pair_rule(&self, source: PageId, target: PageId) -> Option<Guardrail> {
+    pub(crate) fn pair_rule(&self, source: PageId, target: PageId) -> Option<Guardrail> {
         self.rules.pair(&self.site, source, target)
     }
 
     /// The `href` that a link from `source` to `target` would have.
     #[must_use]
-    pub fn href(&self, source: PageId, target: PageId, settings: &Settings) -> String {
+    pub(crate) fn href(&self, source: PageId, target: PageId, settings: &Settings) -> String {
         let (page, target) = (self.site.page(source), self.site.page(target));
         let path_of = |url: &PageUrl| self.site.find_exact(url).and_then(|id| self.site.page(id).path.clone());
         match settings.links.style {
@@ -130,19 +116,19 @@ impl Analysis {
 
     /// Hash of the page's body as it was read, hexadecimal.
     #[must_use]
-    pub fn body_hash(&self, id: PageId) -> String {
+    pub(crate) fn body_hash(&self, id: PageId) -> String {
         self.hashes[id.index()].clone()
     }
 
     /// Hash of the page's main text, hexadecimal.
     #[must_use]
-    pub fn text_hash(&self, id: PageId) -> String {
+    pub(crate) fn text_hash(&self, id: PageId) -> String {
         blake3::hash(self.site.page(id).main_text().as_bytes()).to_hex().to_string()
     }
 
     /// Whether the page should be found but no other page's text leads to it.
     #[must_use]
-    pub fn is_orphan(&self, id: PageId) -> bool {
+    pub(crate) fn is_orphan(&self, id: PageId) -> bool {
         let public = |g: &Guardrail| matches!(g, Guardrail::ThinTarget | Guardrail::OldNews | Guardrail::ExcludedTarget);
         self.eligibility[id.index()].not_target.iter().all(public) && self.graph.body.into[id.index()].is_empty()
     }

@@ -17,7 +17,7 @@ use linkwright_core::text::fold;
 use std::collections::{BTreeMap, HashMap};
 
 /// Why a source got nothing though no page rule is against it.
-pub const NOTHING: &[(&str, &str)] = &[
+pub(crate) const NOTHING: &[(&str, &str)] = &[
     ("N01", "no page of the site is related enough"),
     ("N02", "related pages are linked already"),
     ("N03", "no words of the page can carry the links it should have"),
@@ -26,9 +26,13 @@ pub const NOTHING: &[(&str, &str)] = &[
 
 /// Builds the plan.
 #[must_use]
-pub fn assemble(analysis: &Analysis, proposal: &Proposal, settings: &Settings, run: RunInfo, notices: Vec<Notice>) -> Plan {
-    let opportunities: Vec<Opportunity> =
-        proposal.choice.chosen.iter().map(|c| opportunity(analysis, proposal, settings, &proposal.pairs[c.pair], &c.anchor, &run)).collect();
+pub(crate) fn assemble(analysis: &Analysis, proposal: &Proposal, settings: &Settings, run: RunInfo, notices: Vec<Notice>) -> Plan {
+    let opportunities: Vec<Opportunity> = proposal
+        .choice
+        .chosen
+        .iter()
+        .map(|c| opportunity(analysis, proposal, settings, &proposal.pairs[c.pair], &c.anchor, &run))
+        .collect();
     let gaps = proposal.choice.gaps.iter().map(|number| gap(analysis, &proposal.pairs[*number], &run)).collect();
     let counts = page_counts(analysis, proposal);
     let anchors = target_anchors(analysis, &opportunities);

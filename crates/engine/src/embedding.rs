@@ -19,15 +19,15 @@ use tokio::runtime::Runtime;
 const GROUP: usize = 64;
 
 /// The vectors of a site and how they came.
-pub struct Embedded {
+pub(crate) struct Embedded {
     /// One row a page.
-    pub vectors: SiteVectors,
+    pub(crate) vectors: SiteVectors,
     /// Pages embedded in this run.
-    pub embedded: usize,
+    pub(crate) embedded: usize,
     /// Pages found in the store.
-    pub reused: usize,
+    pub(crate) reused: usize,
     /// Pages left out, with languages that the model does not know.
-    pub unknown: BTreeMap<String, usize>,
+    pub(crate) unknown: BTreeMap<String, usize>,
 }
 
 /// The texts of one page as slices of its blocks.
@@ -44,7 +44,7 @@ fn texts(analysis: &Analysis, id: PageId) -> PageTexts<'_> {
 ///
 /// # Errors
 /// When the model or the store fails.
-pub fn embed(
+pub(crate) fn embed(
     analysis: &Analysis,
     embedder: &dyn Embedder,
     store: &Store,

@@ -194,22 +194,37 @@ fn notices(facts: &Facts, embedded: &Embedded, embedder: &dyn Embedder) -> Vec<N
     };
     let mut notices = Vec::new();
     if let Some(partial) = &facts.partial {
-        notices.push(notice("partial_plan", format!("this plan covers a part of the site: {partial}"), "run again without `--only` and `--limit` for all of it"));
+        notices.push(notice(
+            "partial_plan",
+            format!("this plan covers a part of the site: {partial}"),
+            "run again without `--only` and `--limit` for all of it",
+        ));
     } else if !facts.complete {
         let why = facts.incomplete.join(", ");
-        notices.push(notice("incomplete_crawl", format!("the site was not read completely, so orphans and crawl depth are unknown: {why}"), "run again to read what is missing"));
+        notices.push(notice(
+            "incomplete_crawl",
+            format!("the site was not read completely, so orphans and crawl depth are unknown: {why}"),
+            "run again to read what is missing",
+        ));
     }
     for problem in &facts.sitemap_problems {
         notices.push(notice("sitemap_problem", format!("a sitemap could not be used: {problem}"), ""));
     }
     if let Some(origin) = &facts.base_url_origin {
-        notices.push(notice("base_url", format!("page addresses begin with {} ({origin})", facts.base_url), "give the public address with `--base-url` if it is another"));
+        notices.push(notice(
+            "base_url",
+            format!("page addresses begin with {} ({origin})", facts.base_url),
+            "give the public address with `--base-url` if it is another",
+        ));
     }
     for (language, pages) in &embedded.unknown {
         let name = if language.is_empty() { "an unknown language" } else { language.as_str() };
         notices.push(notice(
             "unknown_language",
-            format!("{pages} pages are in {name}, which the model {} does not know: words and links alone were used for them", embedder.id().name),
+            format!(
+                "{pages} pages are in {name}, which the model {} does not know: words and links alone were used for them",
+                embedder.id().name
+            ),
             "a multilingual model such as multilingual-e5-small would read them",
         ));
     }

@@ -3,24 +3,24 @@
 
 use crate::analysis::Analysis;
 use linkwright_core::anchor::{self, Anchor, Found};
+use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
 use linkwright_core::guardrail::{Counts, Guardrail};
 use linkwright_core::opportunity::{self, Choice, KnownAnchors, Pair, SourceState};
 use linkwright_core::overlap::{self, Alike};
 use linkwright_core::page::LinkKind;
 use linkwright_core::phrases::Phrases;
+use linkwright_core::rank;
 use linkwright_core::rank::{Prior, RankReport};
 use linkwright_core::settings::{FlagOrExclude, Settings};
 use linkwright_core::signals::{Candidate, Evidence, SiteVectors, Values};
 use linkwright_core::site_index::PageId;
 use linkwright_core::text::fold;
 use linkwright_core::tfidf::TfIdf;
-use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
-use linkwright_core::rank;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Rows of a ranking per source.
-pub const RANKED: usize = 10;
+pub(crate) const RANKED: usize = 10;
 /// Pairs per source that anchors are looked for.
 const CONSIDERED: usize = 25;
 /// Anchors of a pair that the preflight tries.
@@ -28,56 +28,56 @@ const TRIED: usize = 3;
 
 /// A candidate with its score.
 #[derive(Clone, Debug)]
-pub struct Scored {
+pub(crate) struct Scored {
     /// The candidate and its signals.
-    pub candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// 0 to 1.
-    pub score: f64,
+    pub(crate) score: f64,
     /// The rule that keeps the pair from being proposed, if any.
-    pub rule: Option<Guardrail>,
+    pub(crate) rule: Option<Guardrail>,
 }
 
 /// Everything that is proposed, and what was not.
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// Per source page that can be ranked, all candidates, best first.
-    pub ranked: BTreeMap<PageId, Vec<Scored>>,
+    pub(crate) ranked: BTreeMap<PageId, Vec<Scored>>,
     /// Pairs above the floor with anchors.
-    pub pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<Pair>,
     /// What was chosen among them.
-    pub choice: Choice,
+    pub(crate) choice: Choice,
     /// Pages too alike to link.
-    pub overlaps: Vec<Alike>,
+    pub(crate) overlaps: Vec<Alike>,
     /// Places and pairs that rules removed or flagged.
-    pub counts: Counts,
+    pub(crate) counts: Counts,
     /// Pairs that a menu or widget links already.
-    pub template_linked: HashSet<(PageId, PageId)>,
+    pub(crate) template_linked: HashSet<(PageId, PageId)>,
     /// Least score of a proposal.
-    pub floor: f64,
+    pub(crate) floor: f64,
     /// How the ranking was made.
-    pub report: RankReport,
+    pub(crate) report: RankReport,
     /// Pages in languages that the model does not know.
-    pub without_vector: BTreeSet<PageId>,
+    pub(crate) without_vector: BTreeSet<PageId>,
 }
 
 impl Proposal {
     /// The signals of a pair, where it was a candidate.
     #[must_use]
-    pub fn values_of(&self, source: PageId, target: PageId) -> Option<&Values> {
+    pub(crate) fn values_of(&self, source: PageId, target: PageId) -> Option<&Values> {
         let row = self.ranked.get(&source)?.iter().find(|r| r.candidate.target == target)?;
         Some(&row.candidate.values)
     }
 }
 
 /// What the proposal needs besides pages and vectors.
-pub struct Inputs<'a> {
+pub(crate) struct Inputs<'a> {
     /// Thresholds.
-    pub settings: &'a Settings,
+    pub(crate) settings: &'a Settings,
     /// Pairs that a person rejected and that have not changed since.
-    pub rejected: &'a BTreeSet<(PageId, PageId)>,
+    pub(crate) rejected: &'a BTreeSet<(PageId, PageId)>,
 }
 
 /// Prepares words, phrases and neighbours once for all sources.
-pub struct Groundwork {
+pub(crate) struct Groundwork {
     phrases: Phrases,
     words: TfIdf,
 }
@@ -85,7 +85,7 @@ pub struct Groundwork {
 impl Groundwork {
     /// Reads phrases and word vectors of all pages.
     #[must_use]
-    pub fn new(analysis: &Analysis) -> Self {
+    pub(crate) fn new(analysis: &Analysis) -> Self {
         let names_pages = |p: PageId| analysis.rankable_source(p);
         let phrases = Phrases::new(&analysis.site, &analysis.corpus, |p| analysis.rankable_target(p), names_pages);
         Self { phrases, words: TfIdf::new(&analysis.corpus) }
@@ -93,7 +93,7 @@ impl Groundwork {
 
     /// The evidence that signals are read from.
     #[must_use]
-    pub fn evidence<'a>(&'a self, analysis: &'a Analysis, vectors: &'a SiteVectors, settings: &Settings) -> Evidence<'a> {
+    pub(crate) fn evidence<'a>(&'a self, analysis: &'a Analysis, vectors: &'a SiteVectors, settings: &Settings) -> Evidence<'a> {
         let targets: Vec<bool> = analysis.site.ids().map(|p| analysis.rankable_target(p)).collect();
         let k = settings.relevance.candidates;
         Evidence::new(&analysis.site, &analysis.corpus, &analysis.graph, &self.phrases, &self.words, vectors, k, &targets)
@@ -102,7 +102,7 @@ impl Groundwork {
 
 /// Proposes links for the whole site.
 #[must_use]
-pub fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs) -> Proposal {
+pub(crate) fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs) -> Proposal {
     let settings = inputs.settings;
     let overlaps = overlaps(analysis, evidence, settings);
     let alike: HashSet<(PageId, PageId)> = overlaps.iter().flat_map(|o| [(o.first, o.second), (o.second, o.first)]).collect();
@@ -129,13 +129,13 @@ pub fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs) -> Pro
 
 /// The words of an anchor as they stand in the page.
 #[must_use]
-pub fn words_of<'a>(analysis: &'a Analysis, source: PageId, anchor: &Anchor) -> &'a str {
+pub(crate) fn words_of<'a>(analysis: &'a Analysis, source: PageId, anchor: &Anchor) -> &'a str {
     &analysis.site.page(source).blocks[anchor.block].text[anchor.span.range()]
 }
 
 /// Every source that can be ranked, with its candidates.
 #[must_use]
-pub fn candidates(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (Vec<PageId>, Vec<Vec<Candidate>>) {
+pub(crate) fn candidates(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (Vec<PageId>, Vec<Vec<Candidate>>) {
     let sources: Vec<PageId> = analysis.site.ids().filter(|p| analysis.rankable_source(*p)).collect();
     let allowed = |source: PageId, target: PageId| analysis.rankable_target(target) && analysis.languages_meet(source, target);
     let candidates = evidence.candidates(&sources, settings.relevance.candidates, &allowed);
@@ -159,13 +159,7 @@ fn shipped_prior() -> Prior {
     serde_json::from_slice(include_bytes!("../data/prior.json")).expect("the shipped model is the one that was written")
 }
 
-fn pair_rule(
-    analysis: &Analysis,
-    inputs: &Inputs,
-    alike: &HashSet<(PageId, PageId)>,
-    source: PageId,
-    row: &Scored,
-) -> Option<Guardrail> {
+fn pair_rule(analysis: &Analysis, inputs: &Inputs, alike: &HashSet<(PageId, PageId)>, source: PageId, row: &Scored) -> Option<Guardrail> {
     let target = row.candidate.target;
     if let Some(rule) = analysis.pair_rule(source, target) {
         return Some(rule);
@@ -299,7 +293,8 @@ fn known_anchors(analysis: &Analysis) -> KnownAnchors {
 
 fn state_of(analysis: &Analysis, source: PageId) -> SourceState {
     let page = analysis.site.page(source);
-    let body_links = page.links.iter().filter(|l| l.kind == LinkKind::Body && analysis.site.find(&l.target).is_some_and(|t| t != source)).count();
+    let body_links =
+        page.links.iter().filter(|l| l.kind == LinkKind::Body && analysis.site.find(&l.target).is_some_and(|t| t != source)).count();
     SourceState { words: page.word_count, body_links }
 }
 

@@ -21,37 +21,37 @@ const BATCH: usize = 32;
 const STALE_HOURS: i64 = 24;
 
 /// What was read.
-pub struct Reading {
+pub(crate) struct Reading {
     /// Every address that was asked for.
-    pub pages: Vec<FetchedPage>,
+    pub(crate) pages: Vec<FetchedPage>,
     /// What is to say about the reading.
-    pub facts: Facts,
+    pub(crate) facts: Facts,
 }
 
 /// What is to say about a reading.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// Public address that the pages lie under.
-    pub base_url: String,
+    pub(crate) base_url: String,
     /// How that address is known, for a folder.
-    pub base_url_origin: Option<String>,
+    pub(crate) base_url_origin: Option<String>,
     /// Why only a part was read on purpose.
-    pub partial: Option<String>,
+    pub(crate) partial: Option<String>,
     /// Whether every page that could be found was read.
-    pub complete: bool,
+    pub(crate) complete: bool,
     /// Why pages may be missing, in words.
-    pub incomplete: Vec<String>,
+    pub(crate) incomplete: Vec<String>,
     /// Sitemaps that could not be used, in words.
-    pub sitemap_problems: Vec<String>,
+    pub(crate) sitemap_problems: Vec<String>,
     /// Number of the crawl in the project.
-    pub crawl: i64,
+    pub(crate) crawl: i64,
 }
 
 /// The runtime that reading and storing run on.
 ///
 /// # Errors
 /// When the system gives no threads.
-pub fn runtime() -> Result<Runtime, EngineError> {
+pub(crate) fn runtime() -> Result<Runtime, EngineError> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     built.map_err(|e| EngineError::new(format!("cannot start: {e}"), "free some memory or threads and try again"))
 }
@@ -60,7 +60,7 @@ pub fn runtime() -> Result<Runtime, EngineError> {
 ///
 /// # Errors
 /// When not one page can be had, the project cannot be written, or the site shrank suspiciously.
-pub fn read(
+pub(crate) fn read(
     request: &PlanRequest,
     settings: &Settings,
     store: &Store,
@@ -93,7 +93,7 @@ pub fn read(
 ///
 /// # Errors
 /// When they are no longer there.
-pub fn stored(plan: &Plan, store: &Store, runtime: &Runtime) -> Result<Vec<FetchedPage>, EngineError> {
+pub(crate) fn stored(plan: &Plan, store: &Store, runtime: &Runtime) -> Result<Vec<FetchedPage>, EngineError> {
     let pages = runtime.block_on(store.pages().all(CrawlId(plan.run.crawl)))?;
     if pages.is_empty() {
         return Err(EngineError::new("the pages of the last plan were replaced by a newer reading", "run `linkwright plan` again"));
@@ -117,7 +117,8 @@ async fn begin(seed: &Seed, settings: &ReadSettings, store: &Store, started_at: 
     };
     let new = NewCrawl { site, scope, started_at: started_at.to_owned() };
     let crawl = store.crawls().begin(&new).await?;
-    let fresh_enough = crawl.begun.started_at == started_at || (can_continue && hours_between(&crawl.begun.started_at, started_at) < STALE_HOURS);
+    let fresh_enough =
+        crawl.begun.started_at == started_at || (can_continue && hours_between(&crawl.begun.started_at, started_at) < STALE_HOURS);
     if fresh_enough {
         return Ok(crawl);
     }
@@ -247,7 +248,7 @@ fn facts(seed: &Seed, report: &ReadReport, pages: &[FetchedPage], crawl: CrawlId
 ///
 /// # Errors
 /// When every page is a login form, or there is only one page.
-pub fn check(analysis: &Analysis) -> Result<(), EngineError> {
+pub(crate) fn check(analysis: &Analysis) -> Result<(), EngineError> {
     let pages = &analysis.site.pages;
     if pages.is_empty() {
         return Err(EngineError::new("not one page of the site could be read", "see the outcome of each address with `linkwright report`"));

@@ -182,7 +182,8 @@ pub fn page_view(project: &Path, url: &str) -> Result<PageView, EngineError> {
 /// # Errors
 /// When the folder cannot be read. A file that cannot is left out of the answer.
 pub fn extract(folder: &Path) -> Result<BTreeMap<String, String>, EngineError> {
-    let unreadable = |e: std::io::Error| EngineError::new(format!("cannot read the folder `{}`: {e}", folder.display()), "name a folder of HTML files");
+    let unreadable =
+        |e: std::io::Error| EngineError::new(format!("cannot read the folder `{}`: {e}", folder.display()), "name a folder of HTML files");
     let mut files: Vec<_> = std::fs::read_dir(folder).map_err(unreadable)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.sort();
     let mut texts = BTreeMap::new();
@@ -282,7 +283,12 @@ fn find(analysis: &Analysis, plan: &Plan, text: &str) -> Result<PageId, EngineEr
     let by_url = PageUrl::parse(text).and_then(|url| analysis.site.find_exact(&url));
     let by_path = || PageUrl::parse(&plan.run.base_url)?.join(text).and_then(|(url, _)| analysis.site.find_exact(&url));
     let by_file = || analysis.site.ids().find(|id| analysis.site.page(*id).path.as_deref() == Some(text));
-    let failed = || plan.pages.iter().find(|p| p.url == text).map(|p| format!("`{text}` was not read: {}", p.detail.as_deref().unwrap_or("see the report")));
+    let failed = || {
+        plan.pages
+            .iter()
+            .find(|p| p.url == text)
+            .map(|p| format!("`{text}` was not read: {}", p.detail.as_deref().unwrap_or("see the report")))
+    };
     by_url.or_else(by_path).or_else(by_file).ok_or_else(|| {
         let message = failed().unwrap_or_else(|| format!("no page `{text}` in this project"));
         EngineError::new(message, "give a URL as it stands in plan.csv, or a path such as `/blog/post/`")

@@ -105,6 +105,7 @@ pub(crate) fn plan() -> Plan {
     Plan {
         run: RunInfo {
             id: 3,
+            crawl: 3,
             site: "examples/site".to_owned(),
             base_url: format!("{BASE}/"),
             started_at: "2026-11-30T09:30:00Z".to_owned(),
