@@ -390,3 +390,48 @@ async fn read_folder(path: &Path, base_url: Option<&PageUrl>, reading: &Reading<
     report.crawl.incomplete.sort();
     Ok(report)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_a_url_a_folder_or_a_host_name() {
+        for (text, url) in [
+            ("https://Example.org/docs", "https://example.org/docs"),
+            (" http://127.0.0.1:8000/ ", "http://127.0.0.1:8000/"),
+            ("example.org", "https://example.org/"),
+            ("www.example.org/blog?x=1", "https://www.example.org/blog?x=1"),
+            ("localhost:3000", "https://localhost:3000/"),
+        ] {
+            assert_eq!(Seed::parse(text, None).unwrap(), Seed::Url(PageUrl::parse(url).unwrap()), "{text}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().to_str().unwrap();
+        let Seed::Folder { base_url, .. } = Seed::parse(text, Some("https://example.org/docs?x#y")).unwrap() else {
+            panic!("a folder is a folder")
+        };
+        assert_eq!(base_url.unwrap().as_str(), "https://example.org/docs/");
+    }
+
+    #[test]
+    fn what_is_none_of_these_is_told_with_a_hint() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(matches!(Seed::parse(file.path().to_str().unwrap(), None), Err(ReadError::NotAFolder { .. })));
+        for text in ["./nowhere", "no/such/folder", "nothing", "index.html.d/x", "", "https"] {
+            let error = Seed::parse(text, None).unwrap_err();
+            assert!(matches!(error, ReadError::NoSuchFolder { .. }) && error.hint().is_some(), "{text}: {error}");
+        }
+        for text in ["ftp://example.org/", "https://", "http://exa mple.org/"] {
+            assert!(matches!(Seed::parse(text, None), Err(ReadError::NotAWebAddress { .. })), "{text}");
+        }
+        assert!(matches!(Seed::parse(".", Some("example")), Err(ReadError::BadBaseUrl { .. })));
+    }
+
+    #[test]
+    fn settings_refuse_what_they_do_not_know() {
+        let settings: ReadSettings = toml::from_str("limit = 5\n[crawl]\ninterval_ms = 7").unwrap();
+        assert_eq!((settings.limit, settings.crawl.interval_ms, settings.crawl.concurrency), (Some(5), 7, 4));
+        assert!(toml::from_str::<ReadSettings>("[crawl]\ninterval = 7").is_err());
+    }
+}

@@ -515,3 +515,47 @@ async fn a_crawl_can_be_stopped_and_has_a_time_limit() {
     assert_eq!(report.incomplete(), [Incomplete::Cancelled]);
     assert!(receiver.recv().await.is_some());
 }
+
+#[tokio::test]
+async fn the_set_of_pages_does_not_depend_on_the_order_of_answers() {
+    let links: Vec<String> = (0..20).map(|i| format!("/p{i}")).collect();
+    let build = |slowness: u64| {
+        let all: Vec<&str> = links.iter().map(String::as_str).chain(["/r1", "/r2", "/l1", "/l2"]).collect();
+        let mut site = FixtureSite::new()
+            .at("/", Answer::page("Home", &all))
+            .at("/r1", Answer::redirect(301, "/r2"))
+            .at("/r2", Answer::redirect(301, "/p3"))
+            .at("/l1", Answer::redirect(301, "/l2").after(Duration::from_millis(slowness)))
+            .at("/l2", Answer::redirect(301, "/l1"));
+        for (i, link) in (0_u64..).zip(&links) {
+            let next = format!("/deep{i}");
+            site = site
+                .at(link, Answer::page("P", &[&next, "/p0"]).after(Duration::from_millis(i * slowness % 7)))
+                .at(&next, Answer::page("D", &[]));
+        }
+        site.start()
+    };
+    let mut seen = Vec::new();
+    for (concurrency, slowness) in [(1, 0), (8, 3), (5, 5)] {
+        let site = build(slowness);
+        let mut settings = ReadSettings { limit: Some(30), ..quick() };
+        settings.crawl.concurrency = concurrency;
+        let (pages, report) = crawl(&site, "/", &settings).await;
+        let pages: Vec<(String, FetchOutcome, usize)> = pages.into_iter().map(|(url, p)| (url, p.outcome, p.redirects.len())).collect();
+        seen.push((pages, report.crawl.outcomes));
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0], seen[2]);
+    let loops = seen[0].0.iter().filter(|(_, outcome, _)| *outcome == FetchOutcome::RedirectLoop).count();
+    assert_eq!(loops, 2);
+}
+
+#[tokio::test]
+async fn https_that_is_none_is_a_host_that_does_not_answer() {
+    let site = FixtureSite::new().at("/", Answer::page("Home", &[])).start();
+    let seed = Seed::parse(&site.url("/").replace("http:", "https:"), None).unwrap();
+    let (sender, _receiver) = mpsc::channel(1);
+    let (_keep, stop) = watch::channel(false);
+    let error = read(&seed, &quick(), &NoArchive, sender, &|_| (), stop).await.unwrap_err();
+    assert!(matches!(error, ReadError::HostDoesNotAnswer { .. }), "{error}");
+}

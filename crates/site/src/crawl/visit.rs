@@ -332,3 +332,24 @@ fn renewed(kept: FetchHeaders, new: FetchHeaders) -> FetchHeaders {
 fn not_html(content_type: Option<&str>) -> String {
     content_type.map_or_else(|| "its bytes are no HTML document".to_owned(), |t| format!("content type `{t}`"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::NoArchive;
+    use crate::crawl::address::AddressPolicy;
+
+    #[test]
+    fn a_redirect_of_a_public_site_never_leads_inward() {
+        let settings = CrawlSettings { hosts: vec!["127.0.0.1".to_owned(), "localhost".to_owned()], ..CrawlSettings::default() };
+        let start = PageUrl::parse("https://example.org/").unwrap();
+        let fetcher = Fetcher::new(&settings, AddressPolicy::PublicOnly).unwrap();
+        let visitor = Visitor::new(&settings, &NoArchive, fetcher, Scope::new(&start, &settings));
+        for location in ["http://127.0.0.1/admin", "//localhost/", "http://[::1]/", "http://169.254.169.254/latest/", "http://0x7f000001/"]
+        {
+            let Err(stop) = visitor.hop(&start, location, 302, &[]) else { panic!("{location} was followed") };
+            assert_eq!((stop.outcome, stop.status), (FetchOutcome::PrivateAddress, 302), "{location}");
+        }
+        assert!(visitor.hop(&start, "/next", 302, &[]).is_ok());
+    }
+}
