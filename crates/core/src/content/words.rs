@@ -1,0 +1,161 @@
+//! What the names that authors give to elements, and the headings of boxes, say about their content.
+//!
+//! General words only, in the languages that themes are written in; no name of one site or product
+//! beyond the few widgets that stand on very many sites.
+
+/// What the names of an element say it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hints {
+    pub(super) navigation: bool,
+    pub(super) header: bool,
+    pub(super) footer: bool,
+    pub(super) comments: bool,
+    /// A box beside the content: related posts, sharing, authors, newsletters, notices, advertising.
+    pub(super) aside: bool,
+    /// Lines about the content: author, date, tags, counts.
+    pub(super) about: bool,
+    /// The content itself.
+    pub(super) content: bool,
+}
+
+const NAVIGATION: &[&str] = &[
+    "nav", "navbar", "navigation", "topnav", "mainnav", "subnav", "sidenav", "navi", "menu", "menus", "submenu", "mainmenu", "topmenu", "megamenu",
+    "dropdown", "breadcrumb", "breadcrumbs", "crumb", "crumbs", "pagination", "pager", "paging", "pagenav", "pagenavi", "tabs", "toolbar", "skiplink", "toc",
+    "sitemap", "prevnext", "nextprev", "quicklinks",
+];
+
+const HEADER: &[&str] = &["masthead", "topbar", "siteheader", "pageheader", "logo", "branding"];
+
+const FOOTER: &[&str] = &["footer", "colophon", "copyright", "sitefooter", "pagefooter", "foot", "bottombar", "legal", "disclaimer"];
+
+const COMMENTS: &[&str] = &[
+    "comment", "comments", "commentlist", "commentary", "disqus", "respond", "reply", "replies", "commentform", "livefyre", "trackback", "trackbacks",
+    "pingback", "pingbacks", "kommentare", "commentaires", "comentarios", "commenti", "discussion", "responses",
+];
+
+const ASIDE: &[&str] = &[
+    "sidebar", "aside", "widget", "widgets", "related", "recommend", "recommended", "recommendation", "recommendations", "similar", "share", "sharing",
+    "sharebar", "sharetools", "sharedaddy", "addthis", "addtoany", "social", "socials", "follow", "promo", "promos", "promotion", "sponsor", "sponsored", "sponsors", "ad",
+    "ads", "adsense", "advert", "adverts", "advertisement", "advertising", "adslot", "banner", "cookie", "cookies", "consent", "gdpr", "newsletter", "newsletters", "subscribe",
+    "subscription", "signup", "signin", "login", "register", "popup", "modal", "overlay", "lightbox", "outbrain", "taboola", "trending", "popular", "mostread",
+    "latest", "rail", "teaser", "teasers", "tools", "search", "rating", "ratings", "poll", "survey", "donate", "donation", "feedback", "paywall",
+    "authorbox", "authorbio", "aboutauthor", "bio", "relatedposts", "morestories", "readmore", "readnext", "upnext", "tagcloud", "cta", "ticker", "carousel",
+    "seealso", "shoutbox", "print", "printfriendly", "email", "tooltip", "noprint", "nosearch", "skyscraper", "leaderboard", "cloud", "blogroll", "archives",
+    "calendar", "marginalia", "alert", "flyout", "drawer", "snippet", "syndication", "correction",
+];
+
+const ABOUT: &[&str] = &[
+    "byline", "meta", "metadata", "postmeta", "entrymeta", "dateline", "timestamp", "pubdate", "date", "tag", "tags", "taglist", "category", "categories", "keywords", "topics",
+    "author", "authors", "info", "views", "counter", "credit", "credits", "source", "caption", "kicker", "posted", "published", "updated", "filed",
+];
+
+const CONTENT: &[&str] = &[
+    "article", "articlebody", "articlecontent", "articletext", "story", "storybody", "post", "postbody", "postcontent", "entry", "entrycontent", "content", "body", "text", "main", "blog",
+    "maincontent", "hentry", "page", "copy", "richtext", "prose", "markdown",
+];
+
+/// Pairs of neighbouring words that say more than each alone.
+const ASIDE_PAIRS: &[(&str, &str)] = &[
+    ("author", "box"), ("author", "bio"), ("about", "author"), ("author", "info"), ("author", "card"), ("author", "description"), ("post", "author"),
+    ("read", "more"), ("read", "next"), ("more", "stories"), ("more", "from"), ("more", "news"), ("more", "articles"), ("most", "read"), ("most", "popular"), ("most", "viewed"),
+    ("see", "also"), ("also", "like"), ("up", "next"), ("sign", "up"), ("opt", "in"), ("call", "action"), ("mail", "chimp"), ("recent", "posts"),
+    ("other", "posts"), ("other", "articles"), ("other", "news"), ("next", "post"), ("previous", "post"), ("more", "posts"), ("article", "list"), ("story", "list"), ("news", "list"),
+];
+
+const FOOTER_PAIRS: &[(&str, &str)] = &[("site", "info"), ("page", "bottom"), ("site", "bottom")];
+const HEADER_PAIRS: &[(&str, &str)] = &[("site", "header"), ("page", "header"), ("main", "header"), ("global", "header"), ("top", "bar"), ("header", "top")];
+const NAVIGATION_PAIRS: &[(&str, &str)] = &[("post", "navigation"), ("prev", "next"), ("skip", "link"), ("skip", "content"), ("table", "contents"), ("quick", "links")];
+const CONTENT_PAIRS: &[(&str, &str)] = &[
+    ("article", "body"), ("article", "content"), ("article", "text"), ("article", "copy"), ("story", "body"), ("story", "content"), ("story", "text"), ("post", "body"), ("post", "content"), ("post", "text"),
+    ("entry", "content"), ("entry", "body"), ("body", "content"), ("main", "content"), ("page", "content"), ("content", "body"), ("news", "body"), ("news", "text"), ("blog", "post"), ("field", "body"),
+];
+
+/// Reads the class names and id of an element.
+pub(super) fn hints(names: &str) -> Hints {
+    let mut hints = Hints::default();
+    for name in names.split_ascii_whitespace().take(24) {
+        let parts = parts(name);
+        for part in &parts {
+            let part = part.as_str();
+            hints.navigation |= NAVIGATION.contains(&part);
+            hints.header |= HEADER.contains(&part);
+            hints.footer |= FOOTER.contains(&part);
+            hints.comments |= COMMENTS.contains(&part);
+            hints.aside |= ASIDE.contains(&part);
+            hints.about |= ABOUT.contains(&part);
+            hints.content |= CONTENT.contains(&part);
+        }
+        for pair in parts.windows(2) {
+            let pair = (pair[0].as_str(), pair[1].as_str());
+            hints.navigation |= NAVIGATION_PAIRS.contains(&pair);
+            hints.header |= HEADER_PAIRS.contains(&pair);
+            hints.footer |= FOOTER_PAIRS.contains(&pair);
+            hints.aside |= ASIDE_PAIRS.contains(&pair);
+            hints.content |= CONTENT_PAIRS.contains(&pair);
+        }
+    }
+    hints
+}
+
+/// The words of a name: `relatedPosts_2`, `related-posts` and `RelatedPosts` are two words.
+fn parts(name: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut previous_is_lower = false;
+    let mut open = false;
+    for c in name.chars().take(80) {
+        if !c.is_ascii_alphabetic() {
+            open = false;
+            continue;
+        }
+        if !open || (c.is_ascii_uppercase() && previous_is_lower) {
+            out.push(String::new());
+            open = true;
+        }
+        previous_is_lower = c.is_ascii_lowercase();
+        if let Some(word) = out.last_mut() {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    out
+}
+
+/// How headings of boxes begin that lead to other pages of the site.
+const BOX_HEADINGS: &[&str] = &[
+    "related post", "related article", "related stor", "related news", "related content", "related reading", "related coverage", "related video", "related topics", "related links", "related:",
+    "recent post", "recent article", "recent news", "recent stor", "latest post", "latest article", "latest news", "latest stor", "latest from",
+    "more from", "more stories", "more articles", "more news", "more posts", "more in ", "more on this", "you may also", "you might also", "you may like", "you might like", "also on", "read next",
+    "recommended", "popular post", "popular article", "most popular", "most read", "most viewed", "trending", "don't miss", "up next", "share this", "share on", "share:",
+    "about the author", "about author", "leave a comment", "leave a reply", "post a comment", "post navigation", "comments", "subscribe", "sign up for", "newsletter", "follow us", "filed under", "tagged",
+    "ähnliche beiträge", "ähnliche artikel", "verwandte artikel", "weitere artikel", "weitere beiträge", "das könnte", "neueste beiträge", "mehr zum thema", "über den autor", "kommentare",
+    "articles similaires", "articles liés", "articles récents", "à lire aussi", "lire aussi", "sur le même sujet", "derniers articles", "dans la même", "vous aimerez", "commentaires", "à propos de l'auteur",
+    "artículos relacionados", "entradas relacionadas", "noticias relacionadas", "te puede interesar", "también te", "entradas recientes", "últimas noticias", "comentarios", "sobre el autor",
+    "artigos relacionados", "posts relacionados", "notícias relacionadas", "leia também", "leia mais", "comentários", "sobre o autor",
+    "articoli correlati", "potrebbe interessarti", "leggi anche", "articoli recenti", "commenti",
+    "gerelateerde", "lees ook", "meer over", "reacties", "powiązane", "czytaj także", "zobacz także", "komentarze",
+    "похожие", "читайте также", "по теме", "комментарии", "関連記事", "最近の投稿", "コメント", "人気記事", "相关文章", "相关阅读", "最新文章", "关于作者", "관련 글", "관련 기사",
+];
+
+/// Whether a heading introduces a box beside the content.
+pub(super) fn is_box_heading(text: &str) -> bool {
+    let text = text.trim().to_lowercase().replace('’', "'");
+    text.chars().count() <= 60 && BOX_HEADINGS.iter().any(|b| text.starts_with(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_word_by_word() {
+        assert!(hints("relatedPosts").aside && hints("related-posts").aside && hints("x__related_2").aside);
+        assert!(hints("entry-content").content && hints("author-box").aside && hints("SiteFooter").footer);
+        assert!(hints("post-comments").comments && hints("primary-nav").navigation);
+        assert_eq!(hints("shadow navy header1x loading"), Hints::default());
+    }
+
+    #[test]
+    fn headings_of_boxes_are_known_in_several_languages() {
+        assert!(is_box_heading("Related Posts") && is_box_heading("À lire aussi :") && is_box_heading("関連記事"));
+        assert!(!is_box_heading("See also") && !is_box_heading("Relational databases"));
+    }
+}
