@@ -50,13 +50,18 @@ pub(crate) fn find(tree: &Tree<'_>, settings: &ContentSettings) -> Content {
     let measures = Measures::of(tree);
     let names: Vec<Hints> = (0..count).map(|id| names_of(tree, id)).collect();
     let mut cut = cut_parts(tree, &measures, &names);
+    cut_teasers(tree, &measures, &mut cut);
     let weights = measures.prose_without(tree, &cut);
-    let root = root_of(tree, &weights, &names);
-    trim(tree, root, &measures, &mut cut);
+    let title = title_of(tree, &cut);
+    let root = root_of(tree, &weights, &names, title);
+    cut_lines(tree, &measures, root, &mut cut);
     let mut content =
-        Content { main: vec![false; count], excluded: vec![false; count], positions: Vec::new(), shapes: shapes(tree), text_bytes: measures.text };
+        Content { main: vec![false; count], excluded: vec![false; count], positions: Vec::new(), shapes: shapes(tree), text_bytes: measures.text.clone() };
     for id in root..tree.nodes[root].after {
         content.main[id] = cut[id].is_none();
+    }
+    if let Some(title) = title {
+        rescue_lead(tree, &measures, &cut, tree.nodes[title].after..root, &mut content.main);
     }
     content.positions = (0..count).map(|id| position(id, root, tree, &cut)).collect();
     content
@@ -85,6 +90,10 @@ struct Measures {
     linked: Vec<u32>,
     /// Of paragraph-like blocks with enough text and few links.
     prose: Vec<u32>,
+    /// Text that an element has itself, not in inner block elements, and how much of it is linked.
+    own: Vec<(u32, u32)>,
+    /// The innermost block element around a node.
+    block: Vec<NodeId>,
 }
 
 /// A block with less text is no evidence of prose.
@@ -95,9 +104,7 @@ impl Measures {
         let count = tree.nodes.len();
         let mut own = vec![0u32; count];
         let mut own_linked = vec![0u32; count];
-        // Text of each block element that no inner block element has.
-        let mut block_text = vec![0u32; count];
-        let mut block_linked = vec![0u32; count];
+        let mut of_block = vec![(0u32, 0u32); count];
         let (mut block_of, mut in_link) = (vec![0; count], vec![false; count]);
         let mut id = 1;
         while id < count {
@@ -120,22 +127,22 @@ impl Measures {
                     let raw = &tree.source.as_bytes()[node.source.range()];
                     own[id] = raw.iter().filter(|b| !b.is_ascii_whitespace()).count() as u32;
                     own_linked[id] = if in_link[id] { own[id] } else { 0 };
-                    block_text[block_of[id]] += own[id];
-                    block_linked[block_of[id]] += own_linked[id];
+                    let (text, linked) = &mut of_block[block_of[id]];
+                    *text += own[id];
+                    *linked += own_linked[id];
                 }
                 NodeKind::Comment => {}
             }
             id += 1;
         }
-        let is_prose = |id: NodeId| block_text[id] >= MIN_PROSE_BYTES && block_linked[id] * 2 < block_text[id];
-        let mut prose: Vec<u32> = (0..count).map(|id| if is_prose(id) { block_text[id] } else { 0 }).collect();
+        let mut prose: Vec<u32> = of_block.iter().map(|(text, linked)| if is_prose(*text, *linked) { *text } else { 0 }).collect();
         for id in (1..count).rev() {
             let parent = tree.nodes[id].parent;
             own[parent] += own[id];
             own_linked[parent] += own_linked[id];
             prose[parent] += prose[id];
         }
-        Self { text: own, linked: own_linked, prose }
+        Self { text: own, linked: own_linked, prose, own: of_block, block: block_of }
     }
 
     /// Share of the text that is in links, in percent.
@@ -161,6 +168,11 @@ impl Measures {
         }
         out
     }
+}
+
+/// Whether a block with so much text, so much of it linked, reads like a paragraph.
+fn is_prose(text: u32, linked: u32) -> bool {
+    text >= MIN_PROSE_BYTES && linked * 2 < text
 }
 
 fn is_hidden(tree: &Tree<'_>, id: NodeId) -> bool {
@@ -210,7 +222,8 @@ fn part_of(tree: &Tree<'_>, id: NodeId, tag: Tag, measures: &Measures, names: Hi
         (Tag::Dialog | Tag::Button | Tag::Search, _) => Some(Aside),
         _ => None,
     };
-    if by_element.is_some() && percent < 40 {
+    let limit = if tag == Tag::Aside { 70 } else { 40 };
+    if by_element.is_some() && percent < limit {
         return by_element;
     }
     if names.comments && measures.prose[0] - measures.prose[id] > 300 {
@@ -258,9 +271,51 @@ fn cut_box(tree: &Tree<'_>, heading: NodeId, measures: &Measures, cut: &mut [Opt
     }
 }
 
+/// Longer items of a list are articles, not teasers of articles.
+const MAX_TEASER_BYTES: u32 = 900;
+
+/// Cuts lists of teasers: three or more siblings that each have a linked heading and little text.
+fn cut_teasers(tree: &Tree<'_>, measures: &Measures, cut: &mut [Option<LinkPosition>]) {
+    let mut teasers = vec![0u32; tree.nodes.len()];
+    let mut marked = vec![false; tree.nodes.len()];
+    for id in 1..tree.nodes.len() {
+        if cut[id].is_none() && tree.tag(id).is_some_and(Tag::is_heading) && is_linked_heading(tree, id, measures) {
+            for teaser in tree.ancestors(id).take_while(|a| measures.text[*a] <= MAX_TEASER_BYTES) {
+                if !marked[teaser] {
+                    marked[teaser] = true;
+                    teasers[tree.nodes[teaser].parent] += 1;
+                }
+            }
+        }
+    }
+    for id in 1..tree.nodes.len() {
+        let parent = tree.nodes[id].parent;
+        let is_list = teasers[parent] >= 3 && cut[parent].is_none();
+        if cut[id].is_none() && ((marked[id] && is_list) || cut[parent].is_some()) {
+            cut[id] = cut[parent].or(Some(LinkPosition::Aside));
+        }
+    }
+}
+
+/// Whether most of a heading is a link to another page, or the heading stands in one.
+fn is_linked_heading(tree: &Tree<'_>, id: NodeId, measures: &Measures) -> bool {
+    let is_link = |a: NodeId| tree.tag(a) == Some(Tag::A) && tree.raw_attribute(a, "href").is_some_and(|h| !h.trim_start().starts_with('#'));
+    let around = || tree.ancestors(id).take(4).any(is_link);
+    let within = || tree.descendants(id).any(|d| is_link(d) && measures.text[d] * 10 >= measures.text[id] * 6);
+    measures.text[id] > 0 && (within() || around())
+}
+
+/// The title of the page: the only `h1` there is.
+fn title_of(tree: &Tree<'_>, _cut: &[Option<LinkPosition>]) -> Option<NodeId> {
+    let mut titles = (1..tree.nodes.len()).filter(|id| tree.tag(*id) == Some(Tag::H1));
+    let title = titles.next()?;
+    titles.next().is_none().then_some(title)
+}
+
 /// The element that holds the content: from the body down, as long as one child has most of the prose.
-fn root_of(tree: &Tree<'_>, prose: &[u32], names: &[Hints]) -> NodeId {
-    let mut at = 0;
+fn root_of(tree: &Tree<'_>, prose: &[u32], names: &[Hints], title: Option<NodeId>) -> NodeId {
+    let article = title.and_then(|t| tree.ancestors(t).find(|a| tree.tag(*a) == Some(Tag::Article)));
+    let mut at = article.filter(|a| prose[*a] > 200).unwrap_or(0);
     loop {
         let end = tree.nodes[at].after;
         let (mut child, mut best) = (at + 1, None);
@@ -282,16 +337,43 @@ fn root_of(tree: &Tree<'_>, prose: &[u32], names: &[Hints]) -> NodeId {
     }
 }
 
-/// Cuts what stands before the first and after the last prose of the content and is about it: titles,
-/// authors, dates, links to other pages.
-fn trim(tree: &Tree<'_>, root: NodeId, measures: &Measures, cut: &mut [Option<LinkPosition>]) {
-    let _ = measures;
-    for id in tree.descendants(root) {
-        if tree.tag(id) == Some(Tag::H1) {
-            for inner in id..tree.nodes[id].after {
-                cut[inner] = cut[inner].or(Some(LinkPosition::Content));
-            }
+/// Takes paragraphs between the title and the content for content: leads often stand in a box of their own.
+fn rescue_lead(tree: &Tree<'_>, measures: &Measures, cut: &[Option<LinkPosition>], range: std::ops::Range<NodeId>, main: &mut [bool]) {
+    for id in range {
+        let (text, linked) = measures.own[measures.block[id]];
+        let is_heading = tree.tag(measures.block[id]).is_some_and(Tag::is_heading);
+        main[id] |= cut[id].is_none() && is_prose(text, linked) && !is_heading;
+    }
+}
+
+/// Cuts titles, and single lines of the content that lead elsewhere.
+fn cut_lines(tree: &Tree<'_>, measures: &Measures, root: NodeId, cut: &mut [Option<LinkPosition>]) {
+    let range = root..tree.nodes[root].after;
+    for id in range.clone() {
+        let (text, linked) = measures.own[id];
+        let is_title = tree.tag(id) == Some(Tag::H1);
+        let is_pointer = || text > 0 && text < 200 && linked > 0 && words::is_pointer(&tree.text(id));
+        if is_title || is_pointer() {
+            cut_all(tree, id, LinkPosition::Content, cut);
         }
+    }
+    for id in range.rev() {
+        let (text, linked) = measures.own[id];
+        if text == 0 || cut[id].is_some() {
+            continue;
+        }
+        let is_call = text < 400 && words::is_call(&tree.text(id));
+        if !is_call {
+            return;
+        }
+        let _ = linked;
+        cut_all(tree, id, LinkPosition::Aside, cut);
+    }
+}
+
+fn cut_all(tree: &Tree<'_>, id: NodeId, position: LinkPosition, cut: &mut [Option<LinkPosition>]) {
+    for inner in id..tree.nodes[id].after {
+        cut[inner] = cut[inner].or(Some(position));
     }
 }
 

@@ -141,6 +141,36 @@ pub(super) fn is_box_heading(text: &str) -> bool {
     text.chars().count() <= 60 && BOX_HEADINGS.iter().any(|b| text.starts_with(b))
 }
 
+/// How lines begin that only point to another page.
+const POINTERS: &[&str] = &[
+    "related:", "related story", "related article", "related stories", "see more:", "see also:", "read more", "read also", "also read", "also on ", "read next", "read:", "more:", "watch:", "don't miss", "must read",
+    "more on ", "click here to", "mehr zum thema", "lesen sie auch", "lesen sie mehr", "auch interessant", "lire aussi", "à lire aussi", "voir aussi :", "lea también", "lee también", "leer más", "ver también:",
+    "leia também", "leia mais", "veja também", "leggi anche", "lees ook", "czytaj także", "czytaj też", "zobacz też", "читайте также", "смотрите также", "関連:", "相关阅读", "延伸阅读",
+];
+
+/// Whether a line only points to another page.
+pub(super) fn is_pointer(text: &str) -> bool {
+    starts_with_any(text, POINTERS)
+}
+
+/// How last lines begin that ask the reader to do something, or say who made the page.
+const CALLS: &[&str] = &[
+    "subscribe", "sign up", "follow ", "click here", "share this", "like this", "join our", "download our", "get our", "get the latest", "for more ", "tell us what", "have a tip", "got a tip", "send ", "email ",
+    "photo:", "image:", "image credit", "photo credit", "tags", "tag:", "filed under", "posted in", "copyright", "©", "all rights reserved", "advertisement", "comments", "leave a comment", "this article was originally",
+    "folgen sie", "abonnieren", "suivez", "abonnez", "inscrivez", "síguenos", "suscríbete", "siga", "inscreva", "seguici", "iscriviti", "volg ons", "подписывайтесь", "подпишитесь",
+];
+
+/// Whether a last line is no part of the text any more.
+pub(super) fn is_call(text: &str) -> bool {
+    starts_with_any(text, CALLS) || starts_with_any(text, POINTERS)
+}
+
+fn starts_with_any(text: &str, starts: &[&str]) -> bool {
+    let head: String = text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '©').chars().take(40).collect();
+    let head = head.to_lowercase().replace('’', "'");
+    starts.iter().any(|s| head.starts_with(s))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
