@@ -4,8 +4,9 @@ use linkwright_core::content::ContentSettings;
 use linkwright_core::page::html::parse;
 use linkwright_core::page::{Discovery, FetchHeaders, FetchOutcome, FetchedPage, Page, SourceFormat};
 use linkwright_core::template;
-use linkwright_core::url::PageUrl;
+use linkwright_core::url::{PageUrl, UrlKey};
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -27,15 +28,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let report = template::find(&mut pages);
     let mut log = std::io::stderr();
     writeln!(log, "{} pages parsed in {parsed:.2?}, template in {:.2?}: {report:?}", pages.len(), started.elapsed() - parsed)?;
-    write_links(&pages, &base.host())?;
+    write_links(&pages)?;
     Ok(())
 }
 
-fn write_links(pages: &[Page], host: &str) -> Result<(), Box<dyn std::error::Error>> {
+/// Links between pages of the site: what leads to no page of it is another matter.
+fn write_links(pages: &[Page]) -> Result<(), Box<dyn std::error::Error>> {
+    let known: HashSet<UrlKey> = pages.iter().map(|p| p.url.key()).collect();
     let mut out = csv::Writer::from_writer(std::io::stdout());
     out.write_record(["source", "target", "anchor", "kind", "rel", "position", "main", "block"])?;
     for page in pages {
-        for link in page.links.iter().filter(|l| l.target.host() == host) {
+        for link in page.links.iter().filter(|l| known.contains(&l.target.key())) {
             let block = link.place.and_then(|(b, _)| page.blocks.get(b));
             let (kind, position) = (format!("{:?}", link.kind), format!("{:?}", link.position));
             let main = block.map_or(String::new(), |b| b.main.to_string());

@@ -352,7 +352,7 @@ fn cut_lines(tree: &Tree<'_>, measures: &Measures, root: NodeId, cut: &mut [Opti
     for id in range.clone() {
         let (text, linked) = measures.own[id];
         let is_title = tree.tag(id) == Some(Tag::H1);
-        let is_pointer = || text > 0 && text < 200 && linked > 0 && words::is_pointer(&tree.text(id));
+        let is_pointer = || text > 0 && text < 200 && linked * 10 >= text * 7 && words::is_pointer(&tree.text(id));
         if is_title || is_pointer() {
             cut_all(tree, id, LinkPosition::Content, cut);
         }
@@ -362,11 +362,10 @@ fn cut_lines(tree: &Tree<'_>, measures: &Measures, root: NodeId, cut: &mut [Opti
         if text == 0 || cut[id].is_some() {
             continue;
         }
-        let is_call = text < 400 && words::is_call(&tree.text(id));
+        let is_call = text < 400 && linked < text && tree.tag(id) != Some(Tag::Li) && words::is_call(&tree.text(id));
         if !is_call {
             return;
         }
-        let _ = linked;
         cut_all(tree, id, LinkPosition::Aside, cut);
     }
 }

@@ -121,7 +121,7 @@ fn parts(name: &str) -> Vec<String> {
 
 /// How headings of boxes begin that lead to other pages of the site.
 const BOX_HEADINGS: &[&str] = &[
-    "related post", "related article", "related stor", "related news", "related content", "related reading", "related coverage", "related video", "related topics", "related links", "related:",
+    "related post", "related article", "related stor", "related news", "related coverage", "related video",
     "recent post", "recent article", "recent news", "recent stor", "latest post", "latest article", "latest news", "latest stor", "latest from",
     "more from", "more stories", "more articles", "more news", "more posts", "more in ", "more on this", "you may also", "you might also", "you may like", "you might like", "also on", "read next",
     "recommended", "popular post", "popular article", "most popular", "most read", "most viewed", "trending", "don't miss", "up next", "share this", "share on", "share:",
@@ -143,8 +143,8 @@ pub(super) fn is_box_heading(text: &str) -> bool {
 
 /// How lines begin that only point to another page.
 const POINTERS: &[&str] = &[
-    "related:", "related story", "related article", "related stories", "see more:", "see also:", "read more", "read also", "also read", "also on ", "read next", "read:", "more:", "watch:", "don't miss", "must read",
-    "more on ", "click here to", "mehr zum thema", "lesen sie auch", "lesen sie mehr", "auch interessant", "lire aussi", "à lire aussi", "voir aussi :", "lea también", "lee también", "leer más", "ver también:",
+    "related:", "related story", "related article", "related stories", "see more:", "read more", "read also", "also read", "also on ", "read next", "watch:", "don't miss", "must read",
+    "mehr zum thema", "lesen sie auch", "lesen sie mehr", "auch interessant", "lire aussi", "à lire aussi", "voir aussi :", "lea también", "lee también", "leer más", "ver también:",
     "leia também", "leia mais", "veja também", "leggi anche", "lees ook", "czytaj także", "czytaj też", "zobacz też", "читайте также", "смотрите также", "関連:", "相关阅读", "延伸阅读",
 ];
 
@@ -155,7 +155,7 @@ pub(super) fn is_pointer(text: &str) -> bool {
 
 /// How last lines begin that ask the reader to do something, or say who made the page.
 const CALLS: &[&str] = &[
-    "subscribe", "sign up", "follow ", "click here", "share this", "like this", "join our", "download our", "get our", "get the latest", "for more ", "tell us what", "have a tip", "got a tip", "send ", "email ",
+    "subscribe", "sign up", "follow ", "click here", "share this", "like this", "download our", "get our", "get the latest", "have a tip", "got a tip", "email ",
     "photo:", "image:", "image credit", "photo credit", "tags", "tag:", "filed under", "posted in", "copyright", "©", "all rights reserved", "advertisement", "comments", "leave a comment", "this article was originally",
     "folgen sie", "abonnieren", "suivez", "abonnez", "inscrivez", "síguenos", "suscríbete", "siga", "inscreva", "seguici", "iscriviti", "volg ons", "подписывайтесь", "подпишитесь",
 ];
