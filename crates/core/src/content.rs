@@ -4,11 +4,15 @@
 //! content is then the innermost element that holds most of the running text that is left, and lines
 //! about the article at its head and tail are cut off. When too little would be left, less is cut.
 
+mod selector;
 mod words;
+
+pub use selector::is_valid as is_valid_selector;
 
 use crate::page::LinkPosition;
 use crate::page::html::tag::Tag;
 use crate::page::html::tree::{NodeId, NodeKind, Tree};
+use selector::Selectors;
 use serde::{Deserialize, Serialize};
 use words::Hints;
 
@@ -45,26 +49,73 @@ impl Content {
 
 /// Finds the main content.
 pub(crate) fn find(tree: &Tree<'_>, settings: &ContentSettings) -> Content {
-    let _ = settings;
     let count = tree.nodes.len();
     let measures = Measures::of(tree);
-    let names: Vec<Hints> = (0..count).map(|id| names_of(tree, id)).collect();
-    let mut cut = cut_parts(tree, &measures, &names);
-    cut_teasers(tree, &measures, &mut cut);
-    let weights = measures.prose_without(tree, &cut);
-    let title = title_of(tree, &cut);
-    let root = root_of(tree, &weights, &names, title);
-    cut_lines(tree, &measures, root, &mut cut);
-    let mut content =
-        Content { main: vec![false; count], excluded: vec![false; count], positions: Vec::new(), shapes: shapes(tree), text_bytes: measures.text.clone() };
+    let excluded = excluded(tree, &Selectors::read(&settings.exclude));
+    let (root, cut, mut main) = match selected_root(tree, settings) {
+        Some(root) => {
+            let cut = (0..count).map(|id| is_left_out(tree, id).then_some(LinkPosition::Aside)).collect();
+            (root, inherited(tree, cut), vec![false; count])
+        }
+        None => found_root(tree, &measures),
+    };
     for id in root..tree.nodes[root].after {
-        content.main[id] = cut[id].is_none();
+        main[id] = cut[id].is_none();
     }
+    for id in 0..count {
+        main[id] &= !excluded[id];
+    }
+    let positions = (0..count).map(|id| position(id, root, tree, &cut)).collect();
+    Content { main, excluded, positions, shapes: shapes(tree), text_bytes: measures.text }
+}
+
+/// The root of the content, what is cut from it, and what outside it is content all the same.
+fn found_root(tree: &Tree<'_>, measures: &Measures) -> (NodeId, Vec<Option<LinkPosition>>, Vec<bool>) {
+    let names: Vec<Hints> = (0..tree.nodes.len()).map(|id| names_of(tree, id)).collect();
+    let mut main = vec![false; tree.nodes.len()];
+    let mut cut = cut_parts(tree, measures, &names);
+    cut_teasers(tree, measures, &mut cut);
+    let weights = measures.prose_without(tree, &cut);
+    let title = title_of(tree);
+    let root = root_of(tree, &weights, &names, title);
+    cut_lines(tree, measures, root, &mut cut);
     if let Some(title) = title {
-        rescue_lead(tree, &measures, &cut, tree.nodes[title].after..root, &mut content.main);
+        rescue_lead(tree, measures, &cut, tree.nodes[title].after..root, &mut main);
     }
-    content.positions = (0..count).map(|id| position(id, root, tree, &cut)).collect();
-    content
+    (root, cut, main)
+}
+
+/// The first element that a selector of the settings matches.
+fn selected_root(tree: &Tree<'_>, settings: &ContentSettings) -> Option<NodeId> {
+    let selectors = Selectors::read(&settings.content);
+    if selectors.is_empty() {
+        return None;
+    }
+    (1..tree.nodes.len()).find(|id| selectors.matches(tree, *id))
+}
+
+fn excluded(tree: &Tree<'_>, selectors: &Selectors) -> Vec<bool> {
+    let mut out = vec![false; tree.nodes.len()];
+    if selectors.is_empty() {
+        return out;
+    }
+    for id in 1..out.len() {
+        out[id] = out[tree.nodes[id].parent] || selectors.matches(tree, id);
+    }
+    out
+}
+
+/// What nobody sees as text, wherever it stands.
+fn is_left_out(tree: &Tree<'_>, id: NodeId) -> bool {
+    tree.tag(id).is_some_and(Tag::is_skipped) || is_hidden(tree, id)
+}
+
+/// Gives every node what the node around it has.
+fn inherited(tree: &Tree<'_>, mut cut: Vec<Option<LinkPosition>>) -> Vec<Option<LinkPosition>> {
+    for id in 1..cut.len() {
+        cut[id] = cut[id].or(cut[tree.nodes[id].parent]);
+    }
+    cut
 }
 
 fn position(id: NodeId, root: NodeId, tree: &Tree<'_>, cut: &[Option<LinkPosition>]) -> LinkPosition {
@@ -135,7 +186,8 @@ impl Measures {
             }
             id += 1;
         }
-        let mut prose: Vec<u32> = of_block.iter().map(|(text, linked)| if is_prose(*text, *linked) { *text } else { 0 }).collect();
+        let is_evidence = |id: NodeId| is_prose(of_block[id].0, of_block[id].1) && tree.tag(id) != Some(Tag::Pre);
+        let mut prose: Vec<u32> = (0..count).map(|id| if is_evidence(id) { of_block[id].0 } else { 0 }).collect();
         for id in (1..count).rev() {
             let parent = tree.nodes[id].parent;
             own[parent] += own[id];
@@ -204,7 +256,7 @@ fn cut_parts(tree: &Tree<'_>, measures: &Measures, names: &[Hints]) -> Vec<Optio
 
 fn part_of(tree: &Tree<'_>, id: NodeId, tag: Tag, measures: &Measures, names: Hints) -> Option<LinkPosition> {
     use LinkPosition::{Aside, Footer, Header, Navigation};
-    if tag.is_skipped() || is_hidden(tree, id) {
+    if is_left_out(tree, id) {
         return Some(Aside);
     }
     if matches!(tag, Tag::Html | Tag::Body | Tag::Main) {
@@ -299,14 +351,15 @@ fn cut_teasers(tree: &Tree<'_>, measures: &Measures, cut: &mut [Option<LinkPosit
 
 /// Whether most of a heading is a link to another page, or the heading stands in one.
 fn is_linked_heading(tree: &Tree<'_>, id: NodeId, measures: &Measures) -> bool {
-    let is_link = |a: NodeId| tree.tag(a) == Some(Tag::A) && tree.raw_attribute(a, "href").is_some_and(|h| !h.trim_start().starts_with('#'));
+    let is_link =
+        |a: NodeId| tree.tag(a) == Some(Tag::A) && tree.raw_attribute(a, "href").is_some_and(|h| !h.trim_start().starts_with('#'));
     let around = || tree.ancestors(id).take(4).any(is_link);
     let within = || tree.descendants(id).any(|d| is_link(d) && measures.text[d] * 10 >= measures.text[id] * 6);
     measures.text[id] > 0 && (within() || around())
 }
 
 /// The title of the page: the only `h1` there is.
-fn title_of(tree: &Tree<'_>, _cut: &[Option<LinkPosition>]) -> Option<NodeId> {
+fn title_of(tree: &Tree<'_>) -> Option<NodeId> {
     let mut titles = (1..tree.nodes.len()).filter(|id| tree.tag(*id) == Some(Tag::H1));
     let title = titles.next()?;
     titles.next().is_none().then_some(title)
@@ -392,4 +445,73 @@ fn shapes(tree: &Tree<'_>) -> Vec<u64> {
         out[id] = plain.fold(parent, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts that are main content, one per text node.
+    fn main_texts(html: &str, settings: &ContentSettings) -> Vec<String> {
+        let tree = Tree::parse(html);
+        let content = find(&tree, settings);
+        let is_main_text = |id: &NodeId| matches!(tree.nodes[*id].kind, NodeKind::Text) && content.main[*id];
+        let texts = (1..tree.nodes.len()).filter(is_main_text).map(|id| tree.text(id));
+        texts.filter(|t| !t.is_empty()).collect()
+    }
+
+    fn prose(name: &str) -> String {
+        format!("{name}: a paragraph of running text that is long enough to be taken for prose, with commas, verbs and a full stop.")
+    }
+
+    #[test]
+    fn boxes_around_the_article_are_no_content() {
+        let (a, b) = (prose("One"), prose("Two"));
+        let page = format!(
+            "<body><div class=site-header><a href=/>Brand</a></div><div id=main-nav><a href=/a>Menu</a></div>\
+             <div class=layout><div class='post hentry'><h1>Title</h1><div class=byline>By Someone, {b}</div><p>{a}</p><h2>Part</h2><p>{b}</p>\
+             <div class=sharedaddy><a href=/s>Share</a></div><h3>Related posts</h3><ul><li><a href=/r>Other post</a></li></ul></div>\
+             <div id=comments><p>{a}</p><p>{b}</p></div><div class=sidebar-widget><p>{a}</p></div></div><div class=footer>Imprint {a}</div>"
+        );
+        let found = main_texts(&page, &ContentSettings::default());
+        assert!(found.contains(&a) && found.contains(&"Part".to_owned()));
+        for text in ["Brand", "Menu", "Title", "Share", "Related posts", "Other post"] {
+            assert!(!found.contains(&text.to_owned()), "{text}");
+        }
+        assert_eq!(found.iter().filter(|t| **t == b).count(), 1);
+    }
+
+    #[test]
+    fn lists_of_teasers_are_no_content() {
+        let card = |i: usize| format!("<div class=card><h3><a href=/{i}>Post number {i}</a></h3><p>{}</p></div>", prose("Teaser"));
+        let cards: String = (0..5).map(card).collect();
+        let found = main_texts(&format!("<main><p>{}</p><div>{cards}</div></main>", prose("Intro")), &ContentSettings::default());
+        assert_eq!(found, [prose("Intro")]);
+    }
+
+    #[test]
+    fn an_article_is_never_emptied_by_its_names() {
+        let text = prose("All");
+        for class in ["sidebar", "comments", "footer", "menu", "widget share", "hidden-nav header"] {
+            let page = format!("<body><div class='{class}'><p>{text}</p><p>{text}</p></div></body>");
+            assert_eq!(main_texts(&page, &ContentSettings::default()).len(), 2, "{class}");
+        }
+        assert_eq!(main_texts("<p>Short</p>", &ContentSettings::default()), ["Short"]);
+    }
+
+    #[test]
+    fn selectors_decide_where_they_are_given() {
+        let html = format!("<div id=x><p>Mine</p><p class=no>Not</p></div><article><p>{}</p></article>", prose("Long"));
+        let settings = ContentSettings { content: vec!["#x".into()], exclude: vec![".no".into()] };
+        assert_eq!(main_texts(&html, &settings), ["Mine"]);
+        let settings = ContentSettings { content: vec!["#absent".into()], exclude: Vec::new() };
+        assert_eq!(main_texts(&html, &settings), [prose("Long")]);
+    }
+
+    #[test]
+    fn hidden_text_is_no_content() {
+        let text = prose("Seen");
+        let html = format!("<main><p>{text}</p><p hidden>h</p><div style='DISPLAY : none'>d</div><p aria-hidden=true>a</p></main>");
+        assert_eq!(main_texts(&html, &ContentSettings::default()), [text]);
+    }
 }

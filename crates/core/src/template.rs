@@ -11,6 +11,7 @@
 
 use crate::page::{Block, BlockKind, Link, LinkKind, LinkPosition, Page};
 use crate::text;
+use crate::url::UrlKey;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -31,7 +32,7 @@ pub struct TemplateReport {
 const MIN_PAGES: usize = 4;
 
 /// A site's section is rarely less than this share of its pages: one in so many.
-const PAGES_PER_REPEAT: usize = 50;
+const PAGES_PER_REPEAT: usize = 25;
 
 /// Text without links is often repeated on purpose; it must stand on one in so many pages.
 const PAGES_PER_TEXT_REPEAT: usize = 10;
@@ -46,9 +47,10 @@ const MAX_ENTRY_WORDS: usize = 6;
 pub fn find(pages: &mut [Page]) -> TemplateReport {
     let mut report = TemplateReport::default();
     let repeats = Repeats::count(pages);
+    let known: HashSet<UrlKey> = pages.iter().map(|p| p.url.key()).collect();
     for page in pages.iter_mut() {
         let repeated = repeats.blocks_of(page);
-        let is_index = is_index(page) || repeats.is_row_index(page);
+        let is_index = is_index(page, &known) || repeats.is_row_index(page);
         report.blocks += take_out_blocks(page, &repeated);
         report.links += take_out_links(page, &repeated, &repeats, is_index);
         page.word_count = count_words(page);
@@ -111,7 +113,8 @@ impl Repeats {
         let repeats = |(i, key): (usize, &u64)| {
             let block = &page.blocks[i];
             let min = if linked[i] > 0 { self.min_links } else { self.min_text };
-            (may_be_template(block) && count(key) >= min) || self.is_elsewhere_no_content(block)
+            let is_linked_heading = matches!(block.kind, BlockKind::Heading(_)) && linked[i] == block.text.len();
+            ((is_linked_heading || may_be_template(block)) && count(key) >= min) || self.is_elsewhere_no_content(block)
         };
         let mut out: Vec<bool> = block_keys(page).iter().enumerate().map(repeats).collect();
         for i in 1..out.len().saturating_sub(1) {
@@ -134,15 +137,21 @@ const INDEX_TARGETS: usize = 150;
 const DENSE_INDEX_TARGETS: usize = 80;
 
 /// Whether a page is an index of the site: its links go to very many pages, or to many and make up the page.
-fn is_index(page: &Page) -> bool {
-    let host = page.url.host();
-    let links: Vec<&Link> = page.links.iter().filter(|l| l.kind == LinkKind::Body && l.target.host() == host).collect();
-    if links.len() < DENSE_INDEX_TARGETS {
+fn is_index(page: &Page, known: &HashSet<UrlKey>) -> bool {
+    let body: Vec<&Link> = page.links.iter().filter(|l| l.kind == LinkKind::Body).collect();
+    if body.len() < DENSE_INDEX_TARGETS {
         return false;
     }
-    let targets: HashSet<&str> = links.iter().map(|l| l.target.as_str()).collect();
+    let keyed = body.into_iter().map(|l| (l, l.target.key()));
+    let (links, keys): (Vec<&Link>, Vec<UrlKey>) = keyed.filter(|(_, key)| known.contains(key)).unzip();
+    let targets: HashSet<&UrlKey> = keys.iter().collect();
     let leading = links.iter().filter(|l| l.place.is_some_and(|(_, span)| span.start == 0)).count();
-    let (text, linked) = page.blocks.iter().zip(linked_bytes(page)).filter(|(b, _)| b.main).fold((0, 0), |(t, l), (b, linked)| (t + b.text.len(), l + linked));
+    let (text, linked) = page
+        .blocks
+        .iter()
+        .zip(linked_bytes(page))
+        .filter(|(b, _)| b.main)
+        .fold((0, 0), |(t, l), (b, linked)| (t + b.text.len(), l + linked));
     let is_directory = targets.len() >= DENSE_INDEX_TARGETS && leading * 10 >= links.len() * 7;
     let is_all_links = links.len() >= INDEX_TARGETS && linked * 100 >= text * 85;
     targets.len() >= INDEX_TARGETS || is_directory || is_all_links
@@ -238,9 +247,9 @@ fn take_out_links(page: &mut Page, repeated: &[bool], repeats: &Repeats, is_inde
     for link in page.links.iter_mut().filter(|l| l.kind == LinkKind::Body) {
         let is_template = is_index
             || match link.place {
-            Some((block, _)) => repeated.get(block).copied().unwrap_or(false),
-            // Images and links around several blocks have no text of one block to compare.
-            None => repeats.links.get(&link_key(link)).copied().unwrap_or(0) >= repeats.min_links,
+                Some((block, _)) => repeated.get(block).copied().unwrap_or(false),
+                // Images and links around several blocks have no text of one block to compare.
+                None => repeats.links.get(&link_key(link)).copied().unwrap_or(0) >= repeats.min_links,
             };
         if is_template {
             link.kind = LinkKind::Template;
@@ -295,4 +304,107 @@ fn common_part(pages: &[Page], part_of: fn(&str) -> Option<&str>) -> Option<Stri
     }
     let (part, count) = counts.into_iter().max_by_key(|(part, count)| (*count, part.len()))?;
     (count >= MIN_PAGES && count * 100 >= titled * TITLE_PERCENT).then(|| part.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::ContentSettings;
+    use crate::page::{Discovery, FetchHeaders, FetchOutcome, FetchedPage, SourceFormat};
+    use crate::url::PageUrl;
+
+    fn page(path: &str, html: &str) -> Page {
+        let fetched = FetchedPage {
+            url: PageUrl::parse(&format!("https://example.org/{path}")).unwrap(),
+            outcome: FetchOutcome::Fetched,
+            status: 200,
+            redirects: Vec::new(),
+            headers: FetchHeaders::default(),
+            body: html.as_bytes().to_vec(),
+            format: SourceFormat::Html,
+            path: None,
+            discovery: Discovery::default(),
+            sitemap_lastmod: None,
+            detail: None,
+        };
+        crate::page::html::parse(&fetched, &ContentSettings::default())
+    }
+
+    const PROSE: &str =
+        "is explained here at some length, so that the page has running text of its own and nobody takes it for a list of links.";
+
+    /// A site of old markup: nothing says which part of a page is what.
+    fn plain_site(count: usize) -> Vec<Page> {
+        let one = |i: usize| {
+            let next = (i + 1) % count;
+            let html = format!(
+                "<title>Part {i} | Old Site</title><div><ul><li><a href=/>Home</a><li><a href=/all>All parts</a><li>Here</ul></div>\
+                 <h2>Overview</h2><p>Part {i} {PROSE} It goes on in <a href=/p{next}>part {next}</a>.\
+                 <p>Written by the makers, see <a href=/terms>terms</a>."
+            );
+            page(&format!("p{i}"), &html)
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn body_links(page: &Page) -> Vec<&str> {
+        page.links.iter().filter(|l| l.kind == LinkKind::Body).map(|l| l.anchor.as_str()).collect()
+    }
+
+    #[test]
+    fn what_repeats_is_template_though_no_markup_says_so() {
+        let mut pages = plain_site(8);
+        assert!(body_links(&pages[0]).contains(&"Home"));
+        let report = find(&mut pages);
+        for page in &pages {
+            assert_eq!(body_links(page).len(), 1, "{:?}", page.links);
+            assert!(body_links(page)[0].starts_with("part "));
+            let main: Vec<&str> = page.blocks.iter().filter(|b| b.main).map(|b| b.text.as_str()).collect();
+            assert_eq!(main.len(), 2, "{main:?}");
+            assert_eq!(main[0], "Overview");
+            assert_eq!(page.word_count, count_words(page));
+        }
+        assert!(report.links >= 3 * 8);
+    }
+
+    #[test]
+    fn nothing_of_a_single_page_is_template() {
+        let mut pages = plain_site(1);
+        let before = pages.clone();
+        assert_eq!(find(&mut pages), TemplateReport::default());
+        assert_eq!(pages, before);
+    }
+
+    #[test]
+    fn what_the_site_adds_to_titles_is_cut_but_never_all_of_a_title() {
+        let titles = ["A - b | Brand", "C | Brand", "D | Brand", "Brand", "E | Brand", " | Brand", "Other | Name"];
+        let mut pages: Vec<Page> = titles.iter().map(|t| page("x", &format!("<title>{t}</title><p>x"))).collect();
+        let report = find(&mut pages);
+        assert_eq!(report.title_tail.as_deref(), Some(" | Brand"));
+        let short: Vec<&str> = pages.iter().map(|p| p.short_title.as_str()).collect();
+        assert_eq!(short, ["A - b", "C", "D", "Brand", "E", "| Brand", "Other | Name"]);
+        let mut pages: Vec<Page> =
+            ["Docs: A", "Docs: B: c", "Docs: D", "Docs: E"].iter().map(|t| page("x", &format!("<title>{t}</title>"))).collect();
+        find(&mut pages);
+        assert_eq!(pages[1].short_title, "B: c");
+    }
+
+    #[test]
+    fn an_index_of_the_site_recommends_nothing() {
+        let rows: String = (0..120).map(|i| format!("<li><a href=/p{i}>Part {i}</a> about things</li>")).collect();
+        let mut pages = plain_site(120);
+        pages.push(page("all", &format!("<title>All</title><h1>All parts</h1><p>All parts of the site {PROSE}<ul>{rows}</ul>")));
+        find(&mut pages);
+        assert_eq!(body_links(&pages[120]), Vec::<&str>::new());
+        assert_eq!(body_links(&pages[3]), ["part 4"]);
+    }
+
+    #[test]
+    fn the_order_of_pages_makes_no_difference() {
+        let mut forward = plain_site(9);
+        let mut backward: Vec<Page> = forward.iter().rev().cloned().collect();
+        assert_eq!(find(&mut forward), find(&mut backward));
+        backward.reverse();
+        assert_eq!(forward, backward);
+    }
 }

@@ -225,7 +225,8 @@ impl<'t> Reader<'t> {
             text if text.is_empty() => alternative_text(self.tree, id),
             text => text,
         };
-        let kind = if self.content.main[id] { LinkKind::Body } else { LinkKind::Template };
+        let in_listing = self.contexts.iter().any(|c| c.kind == BlockKind::Code);
+        let kind = if self.content.main[id] && !in_listing { LinkKind::Body } else { LinkKind::Template };
         let (position, source) = (self.content.positions[id], self.tree.nodes[id].source);
         Some(Link { href, target, fragment, anchor, rel, kind, position, place: None, source })
     }
