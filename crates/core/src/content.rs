@@ -330,13 +330,12 @@ const MAX_TEASER_BYTES: u32 = 900;
 fn cut_teasers(tree: &Tree<'_>, measures: &Measures, cut: &mut [Option<LinkPosition>]) {
     let mut teasers = vec![0u32; tree.nodes.len()];
     let mut marked = vec![false; tree.nodes.len()];
-    for id in 1..tree.nodes.len() {
-        if cut[id].is_none() && tree.tag(id).is_some_and(Tag::is_heading) && is_linked_heading(tree, id, measures) {
-            for teaser in tree.ancestors(id).take_while(|a| measures.text[*a] <= MAX_TEASER_BYTES) {
-                if !marked[teaser] {
-                    marked[teaser] = true;
-                    teasers[tree.nodes[teaser].parent] += 1;
-                }
+    let is_open_heading = |id: &NodeId| cut[*id].is_none() && tree.tag(*id).is_some_and(Tag::is_heading);
+    for heading in (1..tree.nodes.len()).filter(is_open_heading).filter(|id| is_linked_heading(tree, *id, measures)) {
+        for teaser in tree.ancestors(heading).take_while(|a| measures.text[*a] <= MAX_TEASER_BYTES) {
+            if !marked[teaser] {
+                marked[teaser] = true;
+                teasers[tree.nodes[teaser].parent] += 1;
             }
         }
     }
@@ -402,8 +401,7 @@ fn rescue_lead(tree: &Tree<'_>, measures: &Measures, cut: &[Option<LinkPosition>
 /// Cuts titles, and single lines of the content that lead elsewhere.
 fn cut_lines(tree: &Tree<'_>, measures: &Measures, root: NodeId, cut: &mut [Option<LinkPosition>]) {
     let range = root..tree.nodes[root].after;
-    for id in range.clone() {
-        let (text, linked) = measures.own[id];
+    for (id, &(text, linked)) in measures.own.iter().enumerate().take(range.end).skip(range.start) {
         let is_title = tree.tag(id) == Some(Tag::H1);
         let is_pointer = || text > 0 && text < 200 && linked * 10 >= text * 7 && words::is_pointer(&tree.text(id));
         if is_title || is_pointer() {
@@ -424,8 +422,8 @@ fn cut_lines(tree: &Tree<'_>, measures: &Measures, root: NodeId, cut: &mut [Opti
 }
 
 fn cut_all(tree: &Tree<'_>, id: NodeId, position: LinkPosition, cut: &mut [Option<LinkPosition>]) {
-    for inner in id..tree.nodes[id].after {
-        cut[inner] = cut[inner].or(Some(position));
+    for part in &mut cut[id..tree.nodes[id].after] {
+        *part = part.or(Some(position));
     }
 }
 

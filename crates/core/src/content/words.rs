@@ -498,7 +498,7 @@ pub(super) fn is_box_heading(text: &str) -> bool {
     let text = text.trim().to_lowercase().replace('’', "'");
     let is_start = |start: &str| text.strip_prefix(start).is_some_and(|rest| rest.chars().count() <= MAX_BOX_HEADING_REST);
     let whole = text.trim_matches(|c: char| !c.is_alphanumeric());
-    BOX_HEADINGS.iter().any(|b| is_start(&b)) || WHOLE_BOX_HEADINGS.contains(&whole)
+    BOX_HEADINGS.iter().any(|b| is_start(b)) || WHOLE_BOX_HEADINGS.contains(&whole)
 }
 
 /// How lines begin that only point to another page.
