@@ -169,12 +169,18 @@ pub fn remove(edited: &str, inserted: &[Span]) -> Result<String, Refusal> {
 mod tests {
     use super::*;
     use crate::page::Page;
-    use crate::page::markdown::tests::{markdown, page_as};
+    use crate::page::markdown::tests::{fetched, markdown, page_as};
     use crate::url::PageUrl;
     use proptest::prelude::*;
 
     pub(super) fn markdown_page(source: &str) -> Page {
         page_as(source, SourceFormat::Markdown)
+    }
+
+    fn html_page(source: &str) -> Page {
+        let mut fetched = fetched(source, SourceFormat::Html);
+        fetched.headers.content_type = Some("text/html; charset=utf-8".to_owned());
+        crate::page::html::parse(&fetched, &crate::content::ContentSettings::default())
     }
 
     fn base() -> PageUrl {
@@ -498,6 +504,21 @@ mod tests {
                 prop_assert_eq!(old.text(), new.text());
                 prop_assert_eq!(old.select("a").length() + 1, new.select("a").length());
                 prop_assert_eq!(old.select("*").length() + 1, new.select("*").length());
+            }
+        }
+
+        #[test]
+        fn words_of_a_parsed_html_page_are_linked_and_unlinked(source in html(), pick: prop::sample::Index, length in 1_usize..9) {
+            let page = html_page(&source);
+            let Some(place) = some_place(&page, pick, length) else { return Ok(()) };
+            let flight = Preflight::new(&page, &LinkSettings::default());
+            let Ok(insertion) = flight.insertion(place, "/to/?x=1&y=2") else { return Ok(()) };
+            let edited = insert(&page.source.text, page.format, std::slice::from_ref(&insertion)).unwrap();
+            prop_assert_eq!(remove(&edited.text, &edited.inserted).unwrap(), page.source.text.clone());
+            if flight.edit(std::slice::from_ref(&insertion)).is_ok() {
+                let after = html_page(&edited.text);
+                let links = |page: &Page| page.links.iter().filter(|l| l.href == insertion.href).count();
+                prop_assert_eq!(links(&after), links(&page) + 1);
             }
         }
 

@@ -20,8 +20,10 @@ mod slug;
 mod template_href;
 mod walk;
 
+use crate::language::{self, Declarations};
 use crate::page::front_matter::FrontMatter;
-use crate::page::{Block, FetchedPage, LanguageSource, Page, SourceFormat, SourceText};
+use crate::page::{FetchedPage, Page, SourceFormat, SourceText};
+use crate::text::count_words;
 use crate::url::PageUrl;
 use mask::Mask;
 use pulldown_cmark::Options;
@@ -45,7 +47,9 @@ pub fn parse(fetched: &FetchedPage, front: &FrontMatter, text: SourceText, links
     let body = walk::read(&text.text, body_start, &mask, &resolve);
     let title =
         front.title.clone().filter(|t| !t.trim().is_empty()).or_else(|| body.h1.clone()).unwrap_or_else(|| name_in_words(&fetched.url));
-    let language = front.language.clone().unwrap_or_default().trim().replace('_', "-").to_lowercase();
+    let text_of_body: Vec<&str> = body.blocks.iter().map(|b| b.text.as_str()).collect();
+    let declared = Declarations { document: front.language.as_deref(), header: fetched.headers.content_language.as_deref() };
+    let (language, language_source) = language::of(declared, &text_of_body.join("\n"));
     Page {
         url: fetched.url.clone(),
         path: fetched.path.clone(),
@@ -54,8 +58,8 @@ pub fn parse(fetched: &FetchedPage, front: &FrontMatter, text: SourceText, links
         canonical: front.canonical.as_deref().and_then(|href| Some(fetched.url.join(href)?.0)),
         noindex: front.noindex || front.draft,
         draft: front.draft,
-        language_source: if language.is_empty() { LanguageSource::Unknown } else { LanguageSource::Declared },
         language,
+        language_source,
         hreflang: Vec::new(),
         short_title: title.clone(),
         title,
@@ -63,7 +67,7 @@ pub fn parse(fetched: &FetchedPage, front: &FrontMatter, text: SourceText, links
         description: front.description.clone(),
         published: front.date.clone(),
         tags: front.tags.clone(),
-        word_count: count_words(&body.blocks),
+        word_count: body.blocks.iter().map(|b| count_words(&b.text)).sum(),
         blocks: body.blocks,
         links: body.links,
         login: false,
@@ -106,18 +110,14 @@ fn name_in_words(url: &PageUrl) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn count_words(blocks: &[Block]) -> usize {
-    blocks.iter().map(|block| block.text.split_whitespace().count()).sum()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::page::{BlockKind, Discovery, FetchHeaders, FetchOutcome, Inert, Segment};
     use proptest::prelude::*;
 
-    pub(crate) fn page_as(source: &str, format: SourceFormat) -> Page {
-        let fetched = FetchedPage {
+    pub(crate) fn fetched(source: &str, format: SourceFormat) -> FetchedPage {
+        FetchedPage {
             url: PageUrl::parse("https://example.org/docs/a/").unwrap(),
             outcome: FetchOutcome::Fetched,
             status: 200,
@@ -129,7 +129,11 @@ pub(crate) mod tests {
             discovery: Discovery::default(),
             sitemap_lastmod: None,
             detail: None,
-        };
+        }
+    }
+
+    pub(crate) fn page_as(source: &str, format: SourceFormat) -> Page {
+        let fetched = fetched(source, format);
         let text = SourceText { text: source.to_owned(), encoding: "UTF-8".to_owned(), bom: false };
         let links = |href: &str| href.strip_suffix(".md").and_then(|stem| PageUrl::parse(&format!("https://example.org/docs/{stem}/")));
         parse(&fetched, &FrontMatter::parse(source), text, &links)
@@ -173,12 +177,14 @@ pub(crate) mod tests {
     fn open(page: &Page) -> Vec<String> {
         let mut out: Vec<(usize, u32, String)> = Vec::new();
         for (index, block) in page.blocks.iter().enumerate() {
+            let mut last_end = usize::MAX;
             for segment in block.segments.iter().filter(|s| s.inert.is_none()) {
                 let text = &block.text[segment.text.range()];
                 match out.last_mut() {
-                    Some((i, run, joined)) if *i == index && *run == segment.run => joined.push_str(text),
+                    Some((i, run, joined)) if *i == index && *run == segment.run && last_end == segment.text.start => joined.push_str(text),
                     _ => out.push((index, segment.run, text.to_owned())),
                 }
+                last_end = segment.text.end;
             }
         }
         out.into_iter().map(|(_, _, text)| text.trim().to_owned()).filter(|t| !t.is_empty()).collect()
@@ -304,6 +310,15 @@ pub(crate) mod tests {
         assert_eq!(open(&page), ["A", "d", "g", "."]);
         let kinds: Vec<Option<Inert>> = page.blocks.iter().map(|b| b.segments[0].inert).collect();
         assert_eq!(kinds, [None, Some(Inert::Code), Some(Inert::Excluded)]);
+    }
+
+    #[test]
+    fn brackets_without_a_definition_may_be_links_and_are_left_alone() {
+        let page = page("See [the docs][docs-elsewhere], [LDK #1][] and he [the author] said [x](/x/).\n");
+        assert_sound(&page);
+        assert_eq!(open(&page), ["See", ",", "and he", "said", "."]);
+        let at = |words: &str| page.blocks[0].segments.iter().find(|s| page.blocks[0].text[s.text.range()].contains(words)).unwrap().inert;
+        assert_eq!((at("docs"), at("LDK"), at("author")), (Some(Inert::Link), Some(Inert::Link), Some(Inert::Excluded)));
     }
 
     #[test]

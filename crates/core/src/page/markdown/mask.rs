@@ -9,7 +9,7 @@
 use super::OPTIONS;
 use crate::page::Inert;
 use crate::span::Span;
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+use pulldown_cmark::{BrokenLink, CodeBlockKind, Event, LinkType, Parser, Tag};
 
 /// The byte that a masked stretch is filled with: a letter, so that it stays one word everywhere.
 const FILL: u8 = b'Z';
@@ -33,8 +33,10 @@ impl Mask {
     /// Finds the stretches of `body`. `mdx` says whether braces and tags are JSX.
     pub(super) fn of(body: &str, mdx: bool) -> Self {
         let mut scan = Scan { body, mdx, text: body.as_bytes().to_vec(), hidden: Vec::new(), inert: Vec::new(), tags: Vec::new() };
-        if body.contains(['{', '[', ':', '!', '?', '=']) || mdx || body.contains('<') {
-            scan.run(&code_ranges(body));
+        if body.contains(['{', '[', ':', '!', '?', '=', '<']) || mdx {
+            let reading = first_reading(body);
+            scan.inert = reading.undefined;
+            scan.run(&reading.code);
         }
         scan.pair_tags();
         Self { text: String::from_utf8(scan.text).unwrap_or_else(|_| body.to_owned()), hidden: scan.hidden, inert: disjoint(scan.inert) }
@@ -94,17 +96,33 @@ fn disjoint(mut spans: Vec<(Span, Inert)>) -> Vec<(Span, Inert)> {
     out
 }
 
-/// Code spans and fenced code, where braces are only characters. Indented code is not among them:
-/// the body of an admonition looks like it.
-fn code_ranges(body: &str) -> Vec<Span> {
-    let mut out = Vec::new();
-    for (event, range) in Parser::new_ext(body, OPTIONS).into_offset_iter() {
+/// What a first reading of the body finds.
+#[derive(Default)]
+struct FirstReading {
+    /// Code spans and fenced code, where braces are only characters. Indented code is not among them:
+    /// the body of an admonition looks like it.
+    code: Vec<Span>,
+    /// Brackets that refer to a definition which is not in this file. With a label it may be in an
+    /// included file, and then the words are a link already; without, they are an editor's brackets,
+    /// which a link must not cut.
+    undefined: Vec<(Span, Inert)>,
+}
+
+fn first_reading(body: &str) -> FirstReading {
+    let mut undefined = Vec::new();
+    let mut code = Vec::new();
+    let note = |link: BrokenLink| {
+        let labelled = matches!(link.link_type, LinkType::Reference | LinkType::Collapsed);
+        undefined.push((Span::from(link.span), if labelled { Inert::Link } else { Inert::Excluded }));
+        None
+    };
+    for (event, range) in Parser::new_with_broken_link_callback(body, OPTIONS, Some(note)).into_offset_iter() {
         if matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_)))) {
-            out.push(Span::from(range));
+            code.push(Span::from(range));
         }
     }
-    out.sort();
-    out
+    code.sort();
+    FirstReading { code, undefined }
 }
 
 /// An opening or closing tag that may have a partner.
