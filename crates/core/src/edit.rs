@@ -304,6 +304,7 @@ mod tests {
             ("$the red fox$", "red fox"),
             ("| red fox |\n|---|\n| x |", "red fox"),
             ("**red fox**s", "red fox"),
+            ("**red fox**{{< x >}}", "red fox"),
             ("the red *fox* x", "red *fox"),
             ("the \\red fox", "red fox"),
         ];

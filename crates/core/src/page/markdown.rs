@@ -259,7 +259,7 @@ pub(crate) mod tests {
             ]
         );
         assert_eq!(page.links[0].fragment.as_deref(), Some("part"));
-        assert_eq!(open(&page), ["See", ",", ",", ", _."]);
+        assert_eq!(open(&page), ["See", ",", ",", ",", "_."]);
     }
 
     #[test]

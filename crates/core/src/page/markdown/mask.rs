@@ -113,7 +113,10 @@ fn first_reading(body: &str) -> FirstReading {
     let mut code = Vec::new();
     let note = |link: BrokenLink| {
         let labelled = matches!(link.link_type, LinkType::Reference | LinkType::Collapsed);
-        undefined.push((Span::from(link.span), if labelled { Inert::Link } else { Inert::Excluded }));
+        // The span of `[words][]` is reported without the empty brackets.
+        let empty = if body[link.span.end..].starts_with("[]") { 2 } else { 0 };
+        let span = Span::new(link.span.start, link.span.end + empty);
+        undefined.push((span, if labelled || empty > 0 { Inert::Link } else { Inert::Excluded }));
         None
     };
     for (event, range) in Parser::new_with_broken_link_callback(body, OPTIONS, Some(note)).into_offset_iter() {
