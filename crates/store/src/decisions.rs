@@ -60,16 +60,19 @@ impl Decisions<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub async fn rejected_pairs(self) -> Result<Vec<RejectedPair>, StoreError> {
-        let rows: Result<Vec<(String, String, String, Option<String>)>, sqlx::Error> = sqlx::query_as(
-            "SELECT o.source_key, o.target_key, d.source_hash, d.target_hash FROM opportunities AS o
-             JOIN decisions AS d ON d.id = (SELECT max(id) FROM decisions WHERE opportunity = o.id)
-             WHERE o.state = 'rejected' ORDER BY o.source_key, o.target_key, d.id",
-        )
-        .fetch_all(&self.0.reader)
-        .await;
-        let rows = rows.map_err(|error| Failure::from(error).at(self.0.path()))?;
-        let pair = |(source_key, target_key, source_hash, target_hash)| RejectedPair { source_key, target_key, source_hash, target_hash };
-        Ok(rows.into_iter().map(pair).collect())
+        let listed = async {
+            let rows: Vec<(String, String, String, Option<String>)> = sqlx::query_as(
+                "SELECT o.source_key, o.target_key, d.source_hash, d.target_hash FROM opportunities AS o
+                 JOIN decisions AS d ON d.id = (SELECT max(id) FROM decisions WHERE opportunity = o.id)
+                 WHERE o.state = 'rejected' ORDER BY o.source_key, o.target_key, d.id",
+            )
+            .fetch_all(&self.0.reader)
+            .await?;
+            let pair =
+                |(source_key, target_key, source_hash, target_hash)| RejectedPair { source_key, target_key, source_hash, target_hash };
+            Ok(rows.into_iter().map(pair).collect())
+        };
+        listed.await.map_err(|error: Failure| error.at(self.0.path()))
     }
 
     async fn append(self, decision: &Decision) -> Result<(), Failure> {
