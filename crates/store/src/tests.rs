@@ -1,5 +1,7 @@
 //! The store as its callers use it, on real files.
 
+mod processes;
+
 use super::*;
 use linkwright_core::page::{Discovery, FetchHeaders, FetchOutcome, FetchedPage, Redirect, SourceFormat};
 use linkwright_core::plan::{Gap, Opportunity, Plan, RunInfo};
@@ -110,6 +112,7 @@ fn plan(run: RunId, opportunities: Vec<Opportunity>) -> Plan {
             partial: None,
             complete: true,
             settings_hash: String::new(),
+            crawl: 1,
         },
         pages: Vec::new(),
         opportunities,
