@@ -354,7 +354,7 @@ fn is_linked_heading(tree: &Tree<'_>, id: NodeId, measures: &Measures) -> bool {
         |a: NodeId| tree.tag(a) == Some(Tag::A) && tree.raw_attribute(a, "href").is_some_and(|h| !h.trim_start().starts_with('#'));
     let around = || tree.ancestors(id).take(4).any(is_link);
     let within = || tree.descendants(id).any(|d| is_link(d) && measures.text[d] * 10 >= measures.text[id] * 6);
-    measures.text[id] > 0 && (within() || around())
+    (1..400).contains(&measures.text[id]) && (within() || around())
 }
 
 /// The title of the page: the only `h1` there is.
@@ -403,7 +403,8 @@ fn cut_lines(tree: &Tree<'_>, measures: &Measures, root: NodeId, cut: &mut [Opti
     let range = root..tree.nodes[root].after;
     for (id, &(text, linked)) in measures.own.iter().enumerate().take(range.end).skip(range.start) {
         let is_title = tree.tag(id) == Some(Tag::H1);
-        let is_pointer = || text > 0 && text < 200 && linked * 10 >= text * 7 && words::is_pointer(&tree.text(id));
+        let is_pointer =
+            || text > 0 && text < 200 && measures.text[id] < 400 && linked * 10 >= text * 7 && words::is_pointer(&tree.text(id));
         if is_title || is_pointer() {
             cut_all(tree, id, LinkPosition::Content, cut);
         }
@@ -413,7 +414,8 @@ fn cut_lines(tree: &Tree<'_>, measures: &Measures, root: NodeId, cut: &mut [Opti
         if text == 0 || cut[id].is_some() {
             continue;
         }
-        let is_call = text < 400 && linked < text && tree.tag(id) != Some(Tag::Li) && words::is_call(&tree.text(id));
+        let is_call =
+            text < 400 && measures.text[id] < 800 && linked < text && tree.tag(id) != Some(Tag::Li) && words::is_call(&tree.text(id));
         if !is_call {
             return;
         }

@@ -66,6 +66,8 @@ struct Reader<'t> {
     content: &'t Content,
     base: &'t PageUrl,
     contexts: Vec<Context>,
+    /// Whether block elements stand in an element, per node.
+    has_blocks: Vec<bool>,
     blocks: Vec<Block>,
     links: Vec<Link>,
     extents: Vec<Option<Extent>>,
@@ -93,6 +95,7 @@ impl<'t> Reader<'t> {
             content,
             base,
             contexts: vec![root],
+            has_blocks: has_blocks(tree),
             blocks: Vec::new(),
             links: Vec::new(),
             extents: Vec::new(),
@@ -370,7 +373,7 @@ impl<'t> Reader<'t> {
     fn block_source(&self, segments: &[Segment]) -> Span {
         let (first, last) = (segments.first().map_or(0, |s| s.source.start), segments.last().map_or(0, |s| s.source.end));
         let element = self.tree.nodes[self.node];
-        let is_leaf = self.node != 0 && !self.tree.descendants(self.node).any(|d| self.tree.tag(d).is_some_and(Tag::is_block));
+        let is_leaf = self.node != 0 && !self.has_blocks[self.node];
         let whole = Span::new(element.source.start, element.source.end.max(element.source.start));
         if is_leaf && whole.contains(Span::new(first, last.max(first))) { whole } else { Span::new(first, last.max(first)) }
     }
@@ -388,6 +391,16 @@ impl<'t> Reader<'t> {
             };
         }
     }
+}
+
+/// For each node, whether a block element is among its descendants.
+fn has_blocks(tree: &Tree<'_>) -> Vec<bool> {
+    let mut out = vec![false; tree.nodes.len()];
+    for id in (1..out.len()).rev() {
+        let is_block = tree.tag(id).is_some_and(Tag::is_block);
+        out[tree.nodes[id].parent] |= is_block || out[id];
+    }
+    out
 }
 
 enum Piece {

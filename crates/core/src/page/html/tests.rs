@@ -199,6 +199,58 @@ fn a_deep_page_is_read_without_recursion() {
     assert!(page.blocks.iter().any(|b| b.text == "deep"));
 }
 
+#[test]
+fn large_pages_take_no_more_than_their_share() {
+    for piece in [
+        "x<br><br>",
+        "<!-- c -->x",
+        "<p>x<a href=y>z",
+        "<h2><b>x",
+        "<td>x",
+        "</p>",
+        "<table>",
+        "<blockquote>x",
+        "&amp;",
+        "<a href='",
+        "<!--",
+    ] {
+        let html = piece.repeat(60_000);
+        check(&parse(&fetched(html.as_bytes()), &ContentSettings::default()));
+    }
+}
+
+/// Elements whose text is not read, as a selector.
+const SKIPPED: &str = "head, title, script, style, textarea, svg, math, noscript, template, iframe, noembed, noframes, select, datalist, canvas, \
+                       object, applet, audio, video, rp";
+
+fn without_blanks(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{AD}').collect()
+}
+
+#[test]
+fn all_text_is_read_that_a_browser_shows() {
+    let pages = [
+        "<!doctype html><html lang=en><head><title>T</title><script>var a='<p>no</p>';</script></head><body class=home><header><a href=/>Brand</a></header>\
+         <main><article><h1>One &amp; two</h1><p>Soft&shy;hyphen, n&nbsp;b, <em>em<strong>strong</strong></em>, &copy;2024 &notanentity; a &lt; b.</p>\
+         <ul><li>One<li>Two <ol><li>In</ol></ul><table><thead><tr><th>H<th>I<tbody><tr><td>1<td>2</table><pre>  code\n  more</pre>\
+         <figure><img src=x alt=y><figcaption>Cap</figcaption></figure></article></main><footer>End</footer></body></html>",
+        "<HTML><HEAD><TITLE>Old</TITLE></HEAD><BODY BGCOLOR=white><CENTER><FONT SIZE=+2>Big</FONT></CENTER><HR><P>Para one<P>Para <A NAME=x>two\
+         <A HREF=y>three</A><DL><DT>t1<DD>d1<DT>t2<DD>d2</DL><TABLE BORDER><TR><TD>a<TD>b<TR><TD>c</TABLE>tail<BR>more</BODY></HTML> after",
+        "<p>a<div>b<p>c</div>d</p>e<b><p>f</b>g</p><i>h<div>i</i>j</div><a href=1>k<a href=2>l</a>m<a href=3><div>n</a>o</div>\
+         <select><option>x<option>y</select><button>p</button><ruby>q<rp>(</rp><rt>r</rt></ruby><span/>s<br/>t<p/>u<custom-tag>v</custom-tag>",
+        "<ul><li><p>a</p><p>b</p><li>c<blockquote><p>d</blockquote></ul><h2>e<h3>f</h3><dl><div><dt>g</dt><dd>h</dd></div></dl>\
+         <details><summary>i</summary>j</details><address>k</address><fieldset><legend>l</legend><label>m <input value=z></label></fieldset>&#8217;&#x1F600;",
+        "plain text with < and > and & and </nothing> and <3 <!-- comment > --> done <![CDATA[ x ]]> end<?php echo 1 ?> last",
+    ];
+    for html in pages {
+        let document = dom_query::Document::from(html);
+        document.select(SKIPPED).remove();
+        let expected = without_blanks(&document.select("body").text());
+        let found: String = page(html).blocks.iter().map(|b| without_blanks(&b.text)).collect();
+        assert_eq!(found, expected, "{html}");
+    }
+}
+
 const MARKUP: &str = "(<p>|</p>|<a href=x>|</a>|<li>|<ul>|</ul>|<table>|<td>|<tr>|</table>|<h2>|</h2>|<b>|</b>|<code>|</code>|<br>|<div class=c>|</div>|<svg>|</svg>|<script>|</script>|<!--|-->|&amp;|&shy;|&nbsp;| |\n|word|\u{e9}|\u{6771}|<|>|\"|'|<body>|</html>|<head>|<title>|</title>|<form>|<select>|<option>|<blockquote>|<main>|<nav>|</nav>)*";
 
 proptest! {

@@ -238,12 +238,17 @@ fn comment_length(comment: &str) -> usize {
             return early.len();
         }
     }
-    let normal = comment.find("-->").map(|end| end + 3);
-    let odd = comment.find("--!>").map(|end| end + 4);
-    match (normal, odd) {
-        (Some(a), Some(b)) => a.min(b),
-        (a, b) => a.or(b).unwrap_or(comment.len()),
+    let mut at = 0;
+    while let Some(offset) = comment[at..].find("--") {
+        at += offset + 2;
+        let rest = &comment[at..];
+        if let Some(end) = [">", "!>"].into_iter().find(|end| rest.starts_with(end)) {
+            return at + end.len();
+        }
+        // A third hyphen may be the first of the two that end the comment.
+        at -= 1;
     }
+    comment.len()
 }
 
 #[cfg(test)]
