@@ -171,17 +171,3 @@ pub(crate) fn explain(_: &Path, _: &str, _: Option<&str>) -> R<Explanation> {
 pub(crate) fn extract(_: &Path) -> R<BTreeMap<String, String>> {
     missing()
 }
-pub(crate) mod guardrail {
-    pub(crate) struct G;
-    impl G {
-        pub(crate) fn name(&self) -> &'static str {
-            ""
-        }
-        pub(crate) fn why(&self) -> &'static str {
-            ""
-        }
-    }
-    pub(crate) fn by_code(_: &str) -> Option<G> {
-        None
-    }
-}

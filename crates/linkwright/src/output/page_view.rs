@@ -3,8 +3,8 @@
 use super::console::Verbosity;
 use super::words::{count, language_source, link_kind, link_position, yes_no_unknown};
 use crate::engine::PageView;
-use crate::engine::guardrail;
 use anstyle::Style;
+use linkwright_core::guardrail;
 use linkwright_core::page::{Block, BlockKind, Link, LinkKind, Page};
 use linkwright_core::plan::PageSummary;
 use std::fmt::{self, Write};

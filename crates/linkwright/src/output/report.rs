@@ -11,6 +11,7 @@ mod text;
 use self::figures::{Figure, Tile};
 use self::listing::{AnchorRow, GapRow, OrphanRow, OverlapRow, Skipped};
 use self::proposals::Group;
+use self::text::Piece;
 use super::counts::{Counts, by_frequency};
 use super::words;
 use anyhow::Result;
@@ -38,7 +39,7 @@ struct Report<'a> {
     score_word: &'a str,
     lede: String,
     tiles: Vec<Tile>,
-    notices: &'a [Notice],
+    notices: Vec<Message<'a>>,
     funnel: Vec<Figure>,
     outcomes: Vec<Figure>,
     nothing: Vec<Figure>,
@@ -52,6 +53,18 @@ struct Report<'a> {
     overlaps: Vec<OverlapRow<'a>>,
     skipped: Vec<Skipped<'a>>,
     guardrails: &'a [GuardrailCount],
+}
+
+/// A notice, its literals told from its text.
+struct Message<'a> {
+    sentence: Vec<Piece<'a>>,
+    hint: Option<Vec<Piece<'a>>>,
+}
+
+impl<'a> Message<'a> {
+    fn of(notice: &'a Notice) -> Self {
+        Self { sentence: text::pieces(&notice.message), hint: notice.hint.as_deref().map(text::pieces) }
+    }
 }
 
 /// Writes the report.
@@ -68,7 +81,7 @@ pub(crate) fn write(plan: &Plan, out: &mut dyn Write) -> Result<()> {
         score_word: text::score_word(&plan.run.score_kind),
         lede: figures::lede(&counts),
         tiles: figures::tiles(plan, &counts),
-        notices: &plan.notices,
+        notices: plan.notices.iter().map(Message::of).collect(),
         funnel: figures::funnel(&counts),
         outcomes: figures::named(&counts.outcomes, |outcome| words::outcome(*outcome).to_owned()),
         nothing: figures::named(&counts.nothing, |code| words::reason(plan, code)),

@@ -17,6 +17,25 @@ pub(super) fn score_word(kind: &str) -> &str {
     if kind == "probability" { "probability" } else { "similarity" }
 }
 
+/// A message in pieces: text, and literals that stood in backticks. An unpaired backtick stays text.
+pub(super) fn pieces(message: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = message;
+    while let Some((text, (literal, after))) = rest.split_once('`').and_then(|(text, tail)| Some((text, tail.split_once('`')?))) {
+        pieces.push(Piece { text, literal });
+        rest = after;
+    }
+    pieces.push(Piece { text: rest, literal: "" });
+    pieces
+}
+
+/// Text, then a literal; either may be empty.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    pub(super) text: &'a str,
+    pub(super) literal: &'a str,
+}
+
 /// The URL where it may become a link: web addresses only.
 pub(super) fn web_address(url: &str) -> Option<&str> {
     (url.starts_with("https://") || url.starts_with("http://")).then_some(url)
@@ -64,6 +83,14 @@ mod tests {
         let text = "東京都の天気は晴れです";
         assert_eq!(head(text, 7), ("東京都", " …"));
         assert_eq!(tail(text, 7), ("… ", "です"));
+    }
+
+    #[test]
+    fn literals_are_told_from_text() {
+        let told = |message| pieces(message).iter().map(|p| format!("{}<{}>", p.text, p.literal)).collect::<String>();
+        assert_eq!(told("run `plan` again"), "run <plan> again<>");
+        assert_eq!(told("a ` alone"), "a ` alone<>");
+        assert_eq!(told(""), "<>");
     }
 
     #[test]
