@@ -17,7 +17,7 @@ use linkwright_core::text::fold;
 use std::collections::{BTreeMap, HashMap};
 
 /// Why a source got nothing though no page rule is against it.
-pub(crate) const NOTHING: &[(&str, &str)] = &[
+pub const NOTHING: &[(&str, &str)] = &[
     ("N01", "no page of the site is related enough"),
     ("N02", "related pages are linked already"),
     ("N03", "no words of the page can carry the links it should have"),

@@ -14,6 +14,7 @@ mod reading;
 pub mod training;
 pub mod views;
 
+pub use assemble::NOTHING;
 pub use error::EngineError;
 pub use plan::{PlanRequest, PlanResult, RankingRow, plan};
 pub use progress::{Progress, Silent};

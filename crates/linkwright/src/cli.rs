@@ -10,9 +10,9 @@ mod page;
 mod plan;
 mod report;
 
-use crate::engine::EngineError;
 use crate::output::console::{self, Console, Verbosity};
 use clap::{Parser, Subcommand, ValueEnum};
+use linkwright_engine::EngineError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

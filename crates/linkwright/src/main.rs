@@ -2,7 +2,6 @@
 //! exit codes.
 
 mod cli;
-mod engine;
 mod output;
 
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! `linkwright explain SOURCE [TARGET]`: the story of one page or pair.
 
 use super::{Context, ExitStatus, TextOrJson};
-use crate::engine;
 use crate::output::explanation;
 use anyhow::Result;
+use linkwright_engine::views;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
-    let story = engine::explain(&context.project, &args.source, args.target.as_deref())?;
+    let story = views::explain(&context.project, &args.source, args.target.as_deref())?;
     match args.format {
         TextOrJson::Text => context.console.print(&explanation::render(&story))?,
         TextOrJson::Json => context.console.print_json(&story)?,

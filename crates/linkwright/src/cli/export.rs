@@ -1,10 +1,10 @@
 //! `linkwright export WHAT`: tables of the project for other programs.
 
 use super::{Context, ExitStatus};
-use crate::engine::{self, LinkRow};
 use crate::output::{csv, words};
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
+use linkwright_engine::views::{self, LinkRow};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,21 +53,21 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
     match &args.what {
         What::Links(table) => links(table.format, context)?,
         What::Pages(table) => {
-            let plan = engine::load_plan(&context.project)?;
+            let plan = views::load_plan(&context.project)?;
             match table.format {
                 TableFormat::Csv => csv::write_pages(&plan, context.console.data())?,
                 TableFormat::Json => context.console.print_json(&plan.pages)?,
             }
         }
         What::Plan(table) => {
-            let plan = engine::load_plan(&context.project)?;
+            let plan = views::load_plan(&context.project)?;
             match table.format {
                 TableFormat::Csv => csv::write_plan(&plan, context.console.data())?,
                 TableFormat::Json => context.console.print_json(&plan.opportunities)?,
             }
         }
         What::Gaps(table) => {
-            let plan = engine::load_plan(&context.project)?;
+            let plan = views::load_plan(&context.project)?;
             match table.format {
                 TableFormat::Csv => csv::write_gaps(&plan, context.console.data())?,
                 TableFormat::Json => context.console.print_json(&plan.gaps)?,
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
 }
 
 fn links(format: TableFormat, context: &Context) -> Result<()> {
-    let rows = engine::links(&context.project)?;
+    let rows = views::links(&context.project)?;
     match format {
         TableFormat::Json => context.console.print_json(&rows)?,
         TableFormat::Csv => csv::write_rows(context.console.data(), &LINK_COLUMNS, rows.iter().map(link_row))?,

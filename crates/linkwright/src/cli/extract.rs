@@ -1,8 +1,8 @@
 //! `linkwright extract FOLDER`: the main text of each HTML file, for measuring and for other programs.
 
 use super::{Context, ExitStatus};
-use crate::engine;
 use anyhow::Result;
+use linkwright_engine::views;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -20,6 +20,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
-    context.console.print_json(&engine::extract(&args.folder)?)?;
+    context.console.print_json(&views::extract(&args.folder)?)?;
     Ok(ExitStatus::Done)
 }

@@ -1,9 +1,9 @@
 //! `linkwright page URL`: what linkwright sees on a page.
 
 use super::{Context, ExitStatus, TextOrJson};
-use crate::engine;
 use crate::output::page_view;
 use anyhow::Result;
+use linkwright_engine::views;
 
 /// Show what linkwright sees on a page: text, blocks, links by kind, language, eligibility and why
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
-    let view = engine::page_view(&context.project, &args.url)?;
+    let view = views::page_view(&context.project, &args.url)?;
     match args.format {
         TextOrJson::Text => context.console.print(&page_view::render(&view, context.console.verbosity))?,
         TextOrJson::Json => context.console.print_json(&view)?,

@@ -1,7 +1,6 @@
 //! `linkwright plan SITE`: the main job.
 
 use super::{Context, ExitStatus, Format};
-use crate::engine::{self, PlanRequest, RankingRow};
 use crate::output::counts::Counts;
 use crate::output::csv;
 use crate::output::files::{self, WrittenFile};
@@ -9,6 +8,7 @@ use crate::output::progress::Bar;
 use crate::output::summary::{self, Work};
 use anyhow::Result;
 use linkwright_core::plan::Plan;
+use linkwright_engine::{PlanRequest, RankingRow};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitStatus> {
         accept_shrink: args.accept_shrink,
     };
     let bar = Bar::new(context.console);
-    let result = engine::plan(&request, &bar);
+    let result = linkwright_engine::plan(&request, &bar);
     bar.finish();
     let result = result?;
     let mut written = files::write_all(&result.plan, &result.project_dir)?;

@@ -1,9 +1,9 @@
 //! `linkwright report`: the state of the site's links, from the stored plan.
 
 use super::{Context, ExitStatus, Format};
-use crate::engine;
 use crate::output::{csv, digest, files};
 use anyhow::Result;
+use linkwright_engine::views;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
-    let plan = engine::load_plan(&context.project)?;
+    let plan = views::load_plan(&context.project)?;
     let written = files::write_report(&plan, &context.project)?;
     match args.format {
         Format::Text => context.console.print(&digest::render(&plan))?,

@@ -1,9 +1,9 @@
 //! The text of `linkwright explain`: the verdict first, then what it rests on.
 
 use super::words::{passage, short_url, thousands};
-use crate::engine::{Considered, Explanation, PairStory, Reason};
 use anstyle::Style;
 use linkwright_core::plan::{Gap, Opportunity, PageSummary};
+use linkwright_engine::views::{Considered, Explanation, PairStory, Reason};
 use std::fmt::{self, Write};
 
 const TITLE: Style = Style::new().bold();
@@ -115,8 +115,8 @@ fn title(out: &mut String, name: &str) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Place;
     use crate::output::sample;
+    use linkwright_engine::views::Place;
 
     fn story() -> Explanation {
         let plan = sample::plan();

@@ -2,11 +2,11 @@
 
 use super::console::Verbosity;
 use super::words::{count, language_source, link_kind, link_position, yes_no_unknown};
-use crate::engine::PageView;
 use anstyle::Style;
 use linkwright_core::guardrail;
 use linkwright_core::page::{Block, BlockKind, Link, LinkKind, Page};
 use linkwright_core::plan::PageSummary;
+use linkwright_engine::views::PageView;
 use std::fmt::{self, Write};
 
 const TITLE: Style = Style::new().bold();

@@ -2,8 +2,8 @@
 //! nothing otherwise.
 
 use super::console::{Console, Verbosity};
-use crate::engine::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+use linkwright_engine::Progress;
 use std::time::Duration;
 
 /// How often a stage of unknown length shows that it is alive.

@@ -1,9 +1,9 @@
 //! Values of the plan in words, used by every output so that they all say the same.
 
-use crate::engine::NOTHING;
 use linkwright_core::page::{FetchOutcome, LanguageSource, LinkKind, LinkPosition};
 use linkwright_core::plan::{Opportunity, Plan};
 use linkwright_core::span::Span;
+use linkwright_engine::NOTHING;
 
 /// What came of a page, for people.
 pub(crate) fn outcome(outcome: FetchOutcome) -> &'static str {

@@ -1,0 +1,14 @@
+//! Black-box tests: the built binary, run in a sandbox on the example site. One module per sub-command.
+
+mod completions;
+mod config;
+mod explain;
+mod export;
+mod extract;
+mod facts;
+mod general;
+mod page;
+mod plan;
+mod report;
+mod sandbox;
+mod wrong_input;
