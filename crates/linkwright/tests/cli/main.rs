@@ -1,5 +1,7 @@
 //! Black-box tests: the built binary, run in a sandbox on the example site. One module per sub-command.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
+
 mod completions;
 mod config;
 mod explain;

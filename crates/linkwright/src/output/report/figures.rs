@@ -53,13 +53,16 @@ fn tile(number: usize, [one, many]: [&'static str; 2], behind: String, section: 
 }
 
 fn orphan_tile(counts: &Counts) -> Tile {
-    match (counts.orphans, counts.orphans_helped) {
-        (Some(orphans), Some(helped)) => {
-            let behind = format!("{} would get a first body link", if helped == orphans { "each".to_owned() } else { thousands(helped) });
-            tile(orphans, ["orphan", "orphans"], if orphans == 0 { "every page has a body link".to_owned() } else { behind }, "orphans")
-        }
-        _ => Tile { number: "?".to_owned(), name: "orphans", behind: "unknown: not every page was read".to_owned(), section: "orphans" },
-    }
+    let (Some(orphans), Some(helped)) = (counts.orphans, counts.orphans_helped) else {
+        return Tile { number: "?".to_owned(), name: "orphans", behind: "unknown: not every page was read".to_owned(), section: "orphans" };
+    };
+    let behind = match helped {
+        _ if orphans == 0 => "every page has a body link".to_owned(),
+        0 => "none would get a first body link".to_owned(),
+        helped if helped == orphans => "each would get a first body link".to_owned(),
+        helped => format!("{} would get a first body link", thousands(helped)),
+    };
+    tile(orphans, ["orphan", "orphans"], behind, "orphans")
 }
 
 /// The report in two sentences.
