@@ -6,7 +6,7 @@
 //! output column, activations one scale and zero per token, so the numbers of a token depend on its
 //! own sequence alone, and a sequence has the same vectors in whatever company it is encoded.
 
-use crate::kernels::{AddNorm, Dequantise, Gelu, Norm, NormRow, Product, Quantise, RowScale};
+use crate::kernels::{AddNorm, Dequantise, Exponentials, Gelu, Norm, NormRow, Product, Quantise, RowScale};
 use crate::model::EmbedError;
 use crate::weights::{LayerWeights, Linear, NormWeights, Weights};
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
@@ -33,6 +33,7 @@ pub(crate) struct Encoder<'w> {
     context: Vec<f32>,
     scores: Vec<f32>,
     gathered: Vec<f32>,
+    factors: Vec<f32>,
     block: Block,
 }
 
@@ -60,6 +61,7 @@ impl<'w> Encoder<'w> {
             context: Vec::new(),
             scores: Vec::new(),
             gathered: Vec::new(),
+            factors: Vec::new(),
             block: Block::default(),
         }
     }
@@ -138,14 +140,13 @@ impl<'w> Encoder<'w> {
         self.scores.resize(length * length, 0.0);
         self.gathered.resize(length * width, 0.0);
         multiply(&self.float, &mut self.scores, query, key.transposed())?;
-        for row in self.scores.chunks_exact_mut(length) {
-            rten_vecmath::Softmax::new_mut(row).dispatch();
-        }
+        Exponentials { scores: &mut self.scores, length, factors: &mut self.factors }.dispatch();
         let scores = NdTensorView::from_data([length, length], self.scores.as_slice());
         multiply(&self.float, &mut self.gathered, scores, value)?;
-        for (token, row) in sequence.zip(self.gathered.chunks_exact(width)) {
+        let rows = self.gathered.chunks_exact(width).zip(&self.factors);
+        for (token, (row, factor)) in sequence.zip(rows) {
             let at = token * hidden + head * width;
-            self.context[at..at + width].copy_from_slice(row);
+            self.context[at..at + width].iter_mut().zip(row).for_each(|(out, x)| *out = x * factor);
         }
         Ok(())
     }
