@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// Tokens that go through the linear parts of a layer together: enough to read the weights seldom,
 /// few enough for what lies between two products to stay in the second-level cache.
-const BLOCK_TOKENS: usize = 128;
+const BLOCK_TOKENS: usize = 256;
 
 /// The kernels and buffers of one thread. Buffers grow to the largest batch and are kept.
 pub(crate) struct Encoder<'w> {
@@ -76,9 +76,9 @@ impl<'w> Encoder<'w> {
         debug_assert_eq!(ids.len(), lengths.iter().sum::<usize>());
         let weights = self.weights;
         let (hidden, tokens) = (weights.shape.hidden, ids.len());
-        self.state.resize(tokens * hidden, 0.0);
-        self.context.resize(tokens * hidden, 0.0);
-        self.heads.resize(tokens * hidden * 3, 0.0);
+        fit(&mut self.state, tokens * hidden);
+        fit(&mut self.context, tokens * hidden);
+        fit(&mut self.heads, tokens * hidden * 3);
         self.embed(ids, lengths);
         for layer in &weights.layers {
             for block in blocks(tokens) {
@@ -95,7 +95,7 @@ impl<'w> Encoder<'w> {
                 self.finish_layer(layer, block)?;
             }
         }
-        Ok(&self.state)
+        Ok(&self.state[..tokens * hidden])
     }
 
     /// Looks up words and positions.
@@ -115,11 +115,9 @@ impl<'w> Encoder<'w> {
         let rows = &self.state[tokens.start * hidden..tokens.end * hidden];
         self.block.quantise(rows, hidden, self.top);
         self.block.multiply(&self.int8, &layer.qkv)?;
-        let row = &mut self.block.wide;
-        row.resize(3 * hidden, 0.0);
-        for (offset, sums) in self.block.sums.chunks_exact(3 * hidden).enumerate() {
-            let product = layer.qkv.product(sums, self.block.rows[offset]);
-            Dequantise { product, out: row }.dispatch();
+        let row = fit(&mut self.block.wide, 3 * hidden);
+        for (offset, (sums, scale)) in self.block.sums.chunks_exact(3 * hidden).zip(&self.block.rows).enumerate() {
+            Dequantise { product: layer.qkv.product(sums, *scale), out: &mut *row }.dispatch();
             for (head, values) in row.chunks_exact(width).enumerate() {
                 let at = (head * all + tokens.start + offset) * width;
                 self.heads[at..at + width].copy_from_slice(values);
@@ -137,13 +135,12 @@ impl<'w> Encoder<'w> {
             NdTensorView::from_data([length, width], &self.heads[at..at + length * width])
         };
         let (query, key, value) = (part(0), part(1), part(2));
-        self.scores.resize(length * length, 0.0);
-        self.gathered.resize(length * width, 0.0);
-        multiply(&self.float, &mut self.scores, query, key.transposed())?;
-        Exponentials { scores: &mut self.scores, length, factors: &mut self.factors }.dispatch();
-        let scores = NdTensorView::from_data([length, length], self.scores.as_slice());
-        multiply(&self.float, &mut self.gathered, scores, value)?;
-        let rows = self.gathered.chunks_exact(width).zip(&self.factors);
+        let scores = fit(&mut self.scores, length * length);
+        let gathered = fit(&mut self.gathered, length * width);
+        multiply(&self.float, scores, query, key.transposed())?;
+        Exponentials { scores, length, factors: &mut self.factors }.dispatch();
+        multiply(&self.float, gathered, NdTensorView::from_data([length, length], &*scores), value)?;
+        let rows = gathered.chunks_exact(width).zip(&self.factors);
         for (token, (row, factor)) in sequence.zip(rows) {
             let at = token * hidden + head * width;
             self.context[at..at + width].iter_mut().zip(row).for_each(|(out, x)| *out = x * factor);
@@ -175,8 +172,8 @@ impl<'w> Encoder<'w> {
 impl Block {
     /// Quantises rows of `width` floats.
     fn quantise(&mut self, rows: &[f32], width: usize, top: f32) {
-        self.bytes.resize(rows.len(), 0);
-        let pairs = rows.chunks_exact(width).zip(self.bytes.chunks_exact_mut(width));
+        let bytes = fit(&mut self.bytes, rows.len());
+        let pairs = rows.chunks_exact(width).zip(bytes.chunks_exact_mut(width));
         self.rows.clear();
         self.rows.extend(pairs.map(|(row, bytes)| Quantise { row, bytes, top }.dispatch()));
     }
@@ -184,20 +181,21 @@ impl Block {
     /// The integer product of the quantised rows with a matrix.
     fn multiply(&mut self, gemm: &GemmExecutor<u8, i8, i32>, linear: &Linear) -> Result<(), EmbedError> {
         let rows = self.rows.len();
-        self.sums.resize(rows * linear.packed.cols(), 0);
-        let bytes = NdTensorView::from_data([rows, linear.packed.rows()], self.bytes.as_slice());
-        gemm.gemm(&mut self.sums, GemmInputA::Unpacked(bytes), GemmInputB::Packed(&linear.packed), GemmOptions::default())
+        let sums = fit(&mut self.sums, rows * linear.packed.cols());
+        let depth = linear.packed.rows();
+        let bytes = NdTensorView::from_data([rows, depth], &self.bytes[..rows * depth]);
+        gemm.gemm(sums, GemmInputA::Unpacked(bytes), GemmInputB::Packed(&linear.packed), GemmOptions::default())
             .map_err(|error| EmbedError::Product(error.to_string()))
     }
 
     /// Activates the product of the first feed-forward matrix and quantises it for the second.
     fn activate(&mut self, linear: &Linear, width: usize, top: f32) {
-        self.bytes.resize(self.rows.len() * width, 0);
-        self.wide.resize(width, 0.0);
-        let rows = self.sums.chunks_exact(width).zip(self.bytes.chunks_exact_mut(width));
+        let bytes = fit(&mut self.bytes, self.rows.len() * width);
+        let wide = fit(&mut self.wide, width);
+        let rows = self.sums.chunks_exact(width).zip(bytes.chunks_exact_mut(width));
         for (row, (sums, bytes)) in self.rows.iter_mut().zip(rows) {
-            Gelu { product: linear.product(sums, *row), out: &mut self.wide }.dispatch();
-            *row = Quantise { row: &self.wide, bytes, top }.dispatch();
+            Gelu { product: linear.product(sums, *row), out: &mut *wide }.dispatch();
+            *row = Quantise { row: wide, bytes, top }.dispatch();
         }
     }
 
@@ -215,6 +213,14 @@ impl Linear {
     fn product<'a>(&'a self, sums: &'a [i32], row: RowScale) -> Product<'a> {
         Product { sums, row, column_scales: &self.scales, column_sums: &self.sums, bias: &self.bias }
     }
+}
+
+/// The first `length` places of a buffer, which is never made shorter: what they hold is left over.
+fn fit<T: Copy + Default>(buffer: &mut Vec<T>, length: usize) -> &mut [T] {
+    if buffer.len() < length {
+        buffer.resize(length, T::default());
+    }
+    &mut buffer[..length]
 }
 
 fn norm(weights: &NormWeights, epsilon: f32) -> Norm<'_> {

@@ -46,16 +46,19 @@ impl SimdOp for Quantise<'_> {
 
         let (factor, shift) = (floats.splat(inverse), ints.splat(zero as i32));
         for (chunk, out) in self.row.chunks_exact(width * 4).zip(self.bytes.chunks_exact_mut(width * 4)) {
-            let quantised = floats.load_many::<4>(chunk).map(
-                #[inline(always)]
-                |x| ints.add(floats.to_int_round(floats.mul(x, factor)), shift),
-            );
-            let first = ints.narrow_saturate(quantised[0], quantised[1]);
-            let second = ints.narrow_saturate(quantised[2], quantised[3]);
+            let [a, b, c, d] = floats.load_many::<4>(chunk);
+            let first = ints.narrow_saturate(quantise(isa, a, factor, shift), quantise(isa, b, factor, shift));
+            let second = ints.narrow_saturate(quantise(isa, c, factor, shift), quantise(isa, d, factor, shift));
             isa.u8().store(isa.i16().narrow_saturate(first, second), out);
         }
         RowScale { scale, zero: zero as u8 }
     }
+}
+
+#[inline(always)]
+fn quantise<I: Isa>(isa: I, x: I::F32, factor: I::F32, shift: I::I32) -> I::I32 {
+    let floats = isa.f32();
+    isa.i32().add(floats.to_int_round(floats.mul(x, factor)), shift)
 }
 
 /// One row of a product of quantised numbers and what turns it back into floats:
@@ -74,22 +77,15 @@ pub(crate) struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// The floats, a vector at a time.
+    /// The vector of floats at `at`. Loops call this by index: inside the closure of an iterator the
+    /// vector instructions would not be inlined, and each would be a call.
     #[inline(always)]
-    fn floats<I: Isa>(self, isa: I) -> impl Iterator<Item = I::F32> {
+    fn load<I: Isa>(&self, isa: I, at: usize) -> I::F32 {
         let (floats, ints) = (isa.f32(), isa.i32());
-        let width = floats.len();
-        let (scale, minus_zero) = (floats.splat(self.row.scale), floats.splat(-f32::from(self.row.zero)));
-        let columns = self.column_scales.chunks_exact(width).zip(self.column_sums.chunks_exact(width));
-        let columns = columns.zip(self.bias.chunks_exact(width));
-        self.sums.chunks_exact(width).zip(columns).map(
-            #[inline(always)]
-            move |(sums, ((column_scales, column_sums), bias))| {
-                let sums = ints.to_float(ints.load(sums));
-                let sums = floats.mul_add(minus_zero, floats.load(column_sums), sums);
-                floats.mul_add(sums, floats.mul(scale, floats.load(column_scales)), floats.load(bias))
-            },
-        )
+        let sums = ints.to_float(ints.load(&self.sums[at..]));
+        let sums = floats.mul_add(floats.splat(-f32::from(self.row.zero)), floats.load(&self.column_sums[at..]), sums);
+        let scale = floats.mul(floats.splat(self.row.scale), floats.load(&self.column_scales[at..]));
+        floats.mul_add(sums, scale, floats.load(&self.bias[at..]))
     }
 }
 
@@ -105,8 +101,8 @@ impl SimdOp for Dequantise<'_> {
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
         let floats = isa.f32();
-        for (x, out) in self.product.floats(isa).zip(self.out.chunks_exact_mut(floats.len())) {
-            floats.store(x, out);
+        for (step, out) in self.out.chunks_exact_mut(floats.len()).enumerate() {
+            floats.store(self.product.load(isa, step * floats.len()), out);
         }
     }
 }
@@ -142,14 +138,14 @@ impl SimdOp for Gelu<'_> {
     fn eval<I: Isa>(self, isa: I) {
         let floats = isa.f32();
         let (low, high) = (floats.splat(-GELU_BOUND), floats.splat(GELU_BOUND));
-        let terms = GELU_TERMS.map(|term| floats.splat(term));
         let half = floats.splat(0.5);
-        for (x, out) in self.product.floats(isa).zip(self.out.chunks_exact_mut(floats.len())) {
+        for (step, out) in self.out.chunks_exact_mut(floats.len()).enumerate() {
+            let x = self.product.load(isa, step * floats.len());
             let bounded = floats.clamp(x, low, high);
             let square = floats.mul(bounded, bounded);
-            let mut sum = terms[8];
-            for term in terms[..8].iter().rev() {
-                sum = floats.mul_add(sum, square, *term);
+            let mut sum = floats.splat(GELU_TERMS[8]);
+            for term in GELU_TERMS[..8].iter().rev() {
+                sum = floats.mul_add(sum, square, floats.splat(*term));
             }
             floats.store(floats.mul(x, floats.mul_add(bounded, sum, half)), out);
         }
@@ -251,7 +247,8 @@ impl SimdOp for AddNorm<'_> {
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
         let floats = isa.f32();
-        for (x, sum) in self.product.floats(isa).zip(self.residual.chunks_exact_mut(floats.len())) {
+        for (step, sum) in self.residual.chunks_exact_mut(floats.len()).enumerate() {
+            let x = self.product.load(isa, step * floats.len());
             floats.store(floats.add(floats.load(sum), x), sum);
         }
         normalise(isa, self.residual, self.norm);

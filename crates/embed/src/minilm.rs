@@ -26,7 +26,7 @@ static WEIGHTS: &[u8] = include_bytes!("../../../models/all-MiniLM-L6-v2/model.s
 const CHUNK_TOKENS: usize = 256;
 
 /// Tokens a worker encodes in one go.
-const BATCH_TOKENS: usize = 256;
+const BATCH_TOKENS: usize = 512;
 
 /// Bytes of text in a wave: some 100,000 tokens, of which a worker's last batch is a small share.
 const WAVE_BYTES: usize = 512 * 1024;
