@@ -1,6 +1,7 @@
 //! The text of `linkwright report`: the state of the site's links on one screen per subject.
 
 use super::counts::Counts;
+use super::summary::write_notice;
 use super::words::{count, short_url, thousands, was_read};
 use anstyle::Style;
 use linkwright_core::plan::{OverlapKind, PageSummary, Plan};
@@ -40,6 +41,9 @@ fn write_all(out: &mut String, plan: &Plan) -> fmt::Result {
     let base = plan.run.base_url.as_str();
     let read = count(counts.pages_read, "page", "pages");
     writeln!(out, "{TITLE}{base}{TITLE:#}  {read}, {} body links, run {}", thousands(counts.body_links), plan.run.id)?;
+    for notice in &plan.notices {
+        write_notice(out, notice)?;
+    }
     write_orphans(out, plan, &counts)?;
     write_depths(out, plan)?;
     title(out, "Authority (PageRank over body links, mean 1)")?;

@@ -58,7 +58,8 @@ fn write_all(out: &mut String, plan: &Plan, counts: &Counts, files: &[WrittenFil
     write_next(out, plan, counts)
 }
 
-fn write_notice(out: &mut String, notice: &Notice) -> fmt::Result {
+/// A notice and what to do about it.
+pub(super) fn write_notice(out: &mut String, notice: &Notice) -> fmt::Result {
     writeln!(out, "\n{} {}", Styled(CAUTION, "note:"), notice.message)?;
     match &notice.hint {
         Some(hint) => writeln!(out, "{} {hint}", Styled(TITLE, "hint:")),
