@@ -137,8 +137,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch", type=int, default=8, help="texts per onnxruntime call")
-    parser.add_argument("--passages", type=int, default=512)
-    parser.add_argument("--lines", type=int, default=3000)
+    parser.add_argument("--passages", type=int, default=512, help="0: without them")
+    parser.add_argument("--lines", type=int, default=3000, help="0: without them")
     options = parser.parse_args()
 
     tokenizer = Tokenizer.from_file(str(options.onnx / "tokenizer.json"))
@@ -147,8 +147,10 @@ def main() -> None:
     with options.texts.open() as file:
         texts = [json.loads(line)["text"] for line in file]
     whole = [text.replace("\n", " ") for text in texts]
-    compare("passages of 256 tokens", exact_passages(tokenizer, whole, options.passages), tokenizer, options)
-    compare("lines of a site", mixed_lines(tokenizer, texts, options.lines), tokenizer, options)
+    if options.passages:
+        compare("passages of 256 tokens", exact_passages(tokenizer, whole, options.passages), tokenizer, options)
+    if options.lines:
+        compare("lines of a site", mixed_lines(tokenizer, texts, options.lines), tokenizer, options)
 
 
 if __name__ == "__main__":
