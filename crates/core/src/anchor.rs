@@ -41,8 +41,26 @@ pub struct Anchor {
     pub word: usize,
     /// How well the words name the target, 0 to 1.
     pub strength: f32,
+    /// How close the passage is to the target, 0 to 1.
+    pub context: f32,
     /// Why the words name the target.
     pub reason: Reason,
+}
+
+/// Words of a block: its index in `PageText::blocks`, the first word and how many.
+#[derive(Clone, Copy)]
+struct Stretch {
+    block: u32,
+    word: u32,
+    words: u32,
+}
+
+/// How and how well words name the target, and whether the site has the habit of linking it with them.
+#[derive(Clone, Copy)]
+struct Naming {
+    strength: f32,
+    reason: Reason,
+    habit: bool,
 }
 
 /// Why words name a target.
@@ -75,8 +93,8 @@ pub fn find(evidence: &Evidence, source: PageId, target: PageId, settings: &Sett
     for occurrence in &evidence.phrases.occurrences[source.index()] {
         let Some(tie) = evidence.phrases.ties[occurrence.phrase as usize].get(&target) else { continue };
         if let Some((strength, reason)) = finder.named(occurrence, tie) {
-            let single_known = reason == Reason::Known && evidence.phrases.linked_by(occurrence.phrase, target, source) > 0;
-            finder.consider(occurrence.block, occurrence.word, occurrence.words, strength, reason, single_known, &mut found);
+            let named = Naming { strength, reason, habit: finder.is_habit(occurrence) };
+            finder.consider(Stretch { block: occurrence.block, word: occurrence.word, words: occurrence.words }, named, &mut found);
         }
     }
     if found.anchors.is_empty() {
@@ -132,11 +150,19 @@ impl Finder<'_> {
         Some(best)
     }
 
+    /// Whether the site has the habit of linking the target with this phrase, so that even one word of it is specific.
+    fn is_habit(&self, occurrence: &Occurrence) -> bool {
+        const LEAST_USES: usize = 2;
+        const LEAST_PROBABILITY: f32 = 0.15;
+        let phrases = self.evidence.phrases;
+        phrases.linked_by(occurrence.phrase, self.target, self.source) >= LEAST_USES
+            && phrases.link_probability(occurrence.phrase, self.target, self.source) >= LEAST_PROBABILITY
+    }
+
     /// Checks a stretch of words and keeps it when nothing speaks against it.
-    #[expect(clippy::too_many_arguments, reason = "a place is three numbers, and what is known of it three more")]
-    fn consider(&self, block: u32, word: u32, words: u32, strength: f32, reason: Reason, known: bool, found: &mut Found) {
-        let text_block = &self.text.blocks[block as usize];
-        let range = word as usize..(word + words) as usize;
+    fn consider(&self, stretch: Stretch, named: Naming, found: &mut Found) {
+        let text_block = &self.text.blocks[stretch.block as usize];
+        let range = stretch.word as usize..(stretch.word + stretch.words) as usize;
         let block_ref = &self.page.blocks[text_block.index];
         let span =
             widen(&block_ref.text, Span::new(text_block.words[range.start].span().start, text_block.words[range.end - 1].span().end));
@@ -144,25 +170,35 @@ impl Finder<'_> {
             found.removed.removed(Guardrail::CrossesSentence);
             return;
         };
-        let word = self.text.block_offsets[block as usize] + range.start;
-        match self.place(text_block, block_ref, range.len(), span, word, known) {
+        let word = self.text.block_offsets[stretch.block as usize] + range.start;
+        match self.place(text_block, range.len(), span, word, named.habit) {
             Err(rule) => found.removed.removed(rule),
             Ok(source) => {
-                let context = self.context(block as usize, sentence);
+                let context = self.context(stretch.block as usize, sentence);
                 let passage = text_block.sentences[sentence].span;
-                let strength = (strength * (0.75 + 0.25 * context)).clamp(0.0, 1.0);
-                found.anchors.push(Anchor { block: text_block.index, span, source, passage, word, strength, reason });
+                let strength = (named.strength * (0.75 + 0.25 * context)).clamp(0.0, 1.0);
+                found.anchors.push(Anchor {
+                    block: text_block.index,
+                    span,
+                    source,
+                    passage,
+                    word,
+                    strength,
+                    context,
+                    reason: named.reason,
+                });
             }
         }
     }
 
     /// The place in the source, or the first rule against it.
-    fn place(&self, text_block: &TextBlock, block: &Block, words: usize, span: Span, word: usize, known: bool) -> Result<Span, Guardrail> {
+    fn place(&self, text_block: &TextBlock, words: usize, span: Span, word: usize, habit: bool) -> Result<Span, Guardrail> {
+        let block = &self.page.blocks[text_block.index];
         let placement = &self.settings.placement;
         kind_rule(block.kind, &placement.blocks)?;
         let source = place_in_source(block, span)?;
         let anchor = &block.text[span.range()];
-        anchor_rules(anchor, words, known, &self.settings.anchors)?;
+        anchor_rules(anchor, words, habit, &self.settings.anchors)?;
         let first = self.text.blocks.iter().position(|b| b.kind == BlockKind::Paragraph);
         let in_first = first.is_some_and(|f| self.text.blocks[f].index == text_block.index);
         if in_first && word - first.map_or(0, |f| self.text.block_offsets[f]) < placement.skip_first_words {
@@ -195,7 +231,7 @@ impl Finder<'_> {
     fn topics(&self, found: &mut Found) {
         let weights = self.topic_weights();
         let Some(top) = weights.values().copied().max_by(f32::total_cmp).filter(|w| *w > 0.0) else { return };
-        let mut best: Option<(f32, u32, u32, u32)> = None;
+        let mut best: Option<(f32, Stretch)> = None;
         for (number, block) in self.text.blocks.iter().enumerate().filter(|(_, b)| is_prose(b.kind)) {
             for sentence in &block.sentences {
                 let mut start = sentence.words.start;
@@ -211,8 +247,8 @@ impl Finder<'_> {
                         let score = sum / (2.0 * top);
                         let place = (u32::try_from(number), u32::try_from(start), u32::try_from(end - start));
                         if let (Ok(b), Ok(w), Ok(n)) = place {
-                            if distinct.len() >= 2 && score >= LEAST_TOPIC && best.is_none_or(|(s, ..)| score > s) {
-                                best = Some((score, b, w, n));
+                            if distinct.len() >= 2 && score >= LEAST_TOPIC && best.is_none_or(|(s, _)| score > s) {
+                                best = Some((score, Stretch { block: b, word: w, words: n }));
                             }
                         }
                     }
@@ -220,8 +256,8 @@ impl Finder<'_> {
                 }
             }
         }
-        if let Some((score, block, word, words)) = best {
-            self.consider(block, word, words, 0.2 + 0.25 * score.min(1.0), Reason::Topic, false, found);
+        if let Some((score, stretch)) = best {
+            self.consider(stretch, Naming { strength: 0.2 + 0.25 * score.min(1.0), reason: Reason::Topic, habit: false }, found);
         }
     }
 
@@ -292,8 +328,8 @@ fn inert_rule(inert: Inert) -> Guardrail {
     }
 }
 
-/// Rules about the words themselves. A single word passes when the site itself uses it as a link to the target.
-fn anchor_rules(anchor: &str, words: usize, known: bool, settings: &AnchorSettings) -> Result<(), Guardrail> {
+/// Rules about the words themselves. A single word passes where the site has the habit of linking the target with it.
+fn anchor_rules(anchor: &str, words: usize, habit: bool, settings: &AnchorSettings) -> Result<(), Guardrail> {
     if is_generic(anchor, &settings.generic) {
         return Err(Guardrail::GenericAnchor);
     }
@@ -307,7 +343,7 @@ fn anchor_rules(anchor: &str, words: usize, known: bool, settings: &AnchorSettin
     let (length, least, most) = if anchor.chars().any(is_unspaced) {
         (anchor.chars().count(), settings.min_chars, settings.max_chars)
     } else {
-        (words, if known { 1 } else { settings.min_words }, settings.max_words)
+        (words, if habit { 1 } else { settings.min_words }, settings.max_words)
     };
     if length < least {
         return Err(Guardrail::TooShort);

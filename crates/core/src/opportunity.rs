@@ -218,7 +218,7 @@ mod tests {
 
     fn anchor(block: usize, word: usize) -> Anchor {
         let span = Span::new(0, 4);
-        Anchor { block, span, source: span, passage: span, word, strength: 0.8, reason: Reason::Title }
+        Anchor { block, span, source: span, passage: span, word, strength: 0.8, context: 0.5, reason: Reason::Title }
     }
 
     fn pair(source: u32, target: u32, score: f64, anchors: Vec<Anchor>) -> Pair {

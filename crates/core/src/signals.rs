@@ -141,23 +141,14 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Prepares what all sources share. `groups` gives each page the group within which targets are
-    /// looked for (its language), `k` how many neighbours are kept.
+    /// Fills in what all sources share: the `k` nearest of the `targets` of every page, and the average length.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "page counts are small")]
-    pub fn new(
-        site: &'a SiteIndex,
-        corpus: &'a Corpus,
-        graph: &'a LinkGraph,
-        phrases: &'a Phrases,
-        words: &'a TfIdf,
-        vectors: &'a SiteVectors,
-        k: usize,
-        targets: &[bool],
-    ) -> Self {
-        let near = nearest_pages(vectors, targets, k);
-        let average_length = corpus.pages.iter().map(|p| p.length as f32).sum::<f32>() / corpus.pages.len().max(1) as f32;
-        Self { site, corpus, graph, phrases, words, vectors, near, average_length }
+    pub fn prepared(mut self, k: usize, targets: &[bool]) -> Self {
+        self.near = nearest_pages(self.vectors, targets, k);
+        let words: f32 = self.corpus.pages.iter().map(|p| p.length as f32).sum();
+        self.average_length = words / self.corpus.pages.len().max(1) as f32;
+        self
     }
 
     /// Candidates of every source, in the order of target numbers. `allowed` says which pairs may be considered at all.

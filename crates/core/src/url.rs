@@ -105,6 +105,16 @@ impl PageUrl {
         self.to_url().path().to_owned()
     }
 
+    /// The same path and query under another scheme, host and port.
+    #[must_use]
+    pub fn at_origin_of(&self, other: &Url) -> Self {
+        let mut moved = other.clone();
+        let own = self.to_url();
+        moved.set_path(own.path());
+        moved.set_query(own.query());
+        Self::from_url(moved).unwrap_or_else(|| self.clone())
+    }
+
     /// The identity of the page.
     #[must_use]
     pub fn key(&self) -> UrlKey {

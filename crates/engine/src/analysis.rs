@@ -12,7 +12,7 @@ use linkwright_core::page::front_matter::FrontMatter;
 use linkwright_core::page::{FetchOutcome, FetchedPage, LinkKind, Page, SourceFormat, html, markdown};
 use linkwright_core::settings::{HrefStyle, Settings};
 use linkwright_core::site_index::{PageId, SiteIndex, redirects};
-use linkwright_core::template::{self, TemplateReport};
+use linkwright_core::template;
 use linkwright_core::text::primary;
 use linkwright_core::url::PageUrl;
 use linkwright_site::markdown_site;
@@ -37,12 +37,6 @@ pub(crate) struct Analysis {
     pub(crate) corpus: Corpus,
     /// What each page may be.
     pub(crate) eligibility: Vec<Eligibility>,
-    /// What repeats across the site.
-    pub(crate) template: TemplateReport,
-    /// The home page.
-    pub(crate) home: Option<PageId>,
-    /// Address that the site lies under.
-    pub(crate) base_url: String,
     /// `(from, to)` primary language tags that the site's own body links cross.
     pub(crate) crossings: BTreeSet<(String, String)>,
     rules: PageRules,
@@ -58,7 +52,8 @@ impl Analysis {
         failed.sort_by(|a, b| a.url.cmp(&b.url));
         let paths: BTreeMap<String, PageUrl> = with_body.iter().filter_map(|f| Some((f.path.clone()?, f.url.clone()))).collect();
         let mut pages: Vec<Page> = with_body.par_iter().map(|f| parse(f, settings, &paths)).collect();
-        let template = template::find(&mut pages);
+        adopt_public_host(&mut pages);
+        template::find(&mut pages);
         let hash = |f: &FetchedPage| blake3::hash(&f.body).to_hex().to_string();
         let mut hashed: HashMap<PageUrl, String> = with_body.iter().map(|f| (f.url.clone(), hash(f))).collect();
         let mut by_url: HashMap<PageUrl, FetchedPage> =
@@ -72,7 +67,7 @@ impl Analysis {
         let rules = PageRules::new(settings, today, home);
         let eligibility = site.ids().map(|id| rules.check(&site, id)).collect();
         let crossings = crossings(&site);
-        Self { site, fetched, failed, graph, corpus, eligibility, template, home, base_url: base_url.to_owned(), crossings, rules, hashes }
+        Self { site, fetched, failed, graph, corpus, eligibility, crossings, rules, hashes }
     }
 
     /// Whether the page can be ranked as a source: its text is real and public. Thresholds of length and age
@@ -150,6 +145,31 @@ fn parse(fetched: &FetchedPage, settings: &Settings, paths: &BTreeMap<String, Pa
     let text = decode::decode(&fetched.body, fetched.headers.content_type.as_deref());
     let front = FrontMatter::parse(&text.text);
     markdown::parse(fetched, &front, text, &|href| markdown_site::resolve(paths, fetched.path.as_deref()?, href))
+}
+
+/// A copy of a site, on a preview host or on this machine, names the public host in canonical links. Where most
+/// pages that name one name the same path on one other host, that host is the copy's own.
+fn adopt_public_host(pages: &mut [Page]) {
+    let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut named = 0;
+    for page in pages.iter() {
+        let Some(canonical) = &page.canonical else { continue };
+        named += 1;
+        if canonical.host() != page.url.host() && canonical.path() == page.url.path() {
+            *hosts.entry(canonical.host()).or_default() += 1;
+        }
+    }
+    let Some((public, count)) = hosts.into_iter().max_by_key(|(_, count)| *count) else { return };
+    if 2 * count <= named {
+        return;
+    }
+    let own = pages[0].url.to_url();
+    for page in pages {
+        let to_own = |url: &PageUrl| if url.host() == public { url.at_origin_of(&own) } else { url.clone() };
+        page.canonical = page.canonical.as_ref().map(to_own);
+        page.hreflang.iter_mut().for_each(|(_, url)| *url = to_own(url));
+        page.links.iter_mut().for_each(|link| link.target = to_own(&link.target));
+    }
 }
 
 /// The page at the base address, or the one with the shortest path.

@@ -2,7 +2,7 @@
 //! preflight, and the choice under the caps.
 
 use crate::analysis::Analysis;
-use linkwright_core::anchor::{self, Anchor, Found};
+use linkwright_core::anchor::{self, Anchor, Found, Reason};
 use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
 use linkwright_core::guardrail::{Counts, Guardrail};
 use linkwright_core::opportunity::{self, Choice, KnownAnchors, Pair, SourceState};
@@ -96,7 +96,17 @@ impl Groundwork {
     pub(crate) fn evidence<'a>(&'a self, analysis: &'a Analysis, vectors: &'a SiteVectors, settings: &Settings) -> Evidence<'a> {
         let targets: Vec<bool> = analysis.site.ids().map(|p| analysis.rankable_target(p)).collect();
         let k = settings.relevance.candidates;
-        Evidence::new(&analysis.site, &analysis.corpus, &analysis.graph, &self.phrases, &self.words, vectors, k, &targets)
+        let evidence = Evidence {
+            site: &analysis.site,
+            corpus: &analysis.corpus,
+            graph: &analysis.graph,
+            phrases: &self.phrases,
+            words: &self.words,
+            vectors,
+            near: Vec::new(),
+            average_length: 0.0,
+        };
+        evidence.prepared(k, &targets)
     }
 }
 
@@ -235,13 +245,22 @@ fn pairs_of_source(analysis: &Analysis, evidence: &Evidence, settings: &Settings
     let mut pairs: Vec<Pair> = group
         .iter()
         .map(|&(source, target, score)| {
-            let found = anchor::find(evidence, source, target, settings);
+            let mut found = anchor::find(evidence, source, target, settings);
+            found.anchors.retain(|a| names_well(a));
             let best_block = found.anchors.is_empty().then(|| anchor::best_block(evidence, source, target)).flatten();
             Pair { source, target, score, found, best_block }
         })
         .collect();
     preflight(analysis, settings, &mut pairs);
     pairs
+}
+
+/// No link is better than a bad one: words that do not name the target, or a passage that speaks of something
+/// else, leave a gap for an editor.
+fn names_well(anchor: &Anchor) -> bool {
+    const LEAST_CONTEXT: f32 = 0.25;
+    const LEAST_STRENGTH: f32 = 0.35;
+    anchor.reason != Reason::Topic && anchor.context >= LEAST_CONTEXT && anchor.strength >= LEAST_STRENGTH
 }
 
 /// Keeps the anchors that the writer itself could insert.
