@@ -143,7 +143,7 @@ impl Finder<'_> {
         let specific = (phrases.weight[occurrence.phrase as usize] / 4.6).min(1.0);
         let known = (uses > 0 && probability >= LEAST_PROBABILITY)
             .then(|| (0.45 + 0.45 * probability.sqrt() + 0.1 * (uses as f32 / 3.0).min(1.0)) * (0.6 + 0.4 * specific));
-        let title = (tie.title_share >= LEAST_TITLE_SHARE).then(|| (0.25 + 0.65 * tie.title_share) * (0.4 + 0.6 * specific));
+        let title = (tie.title_share >= LEAST_TITLE_SHARE).then_some((0.25 + 0.65 * tie.title_share) * (0.4 + 0.6 * specific));
         let heading = (tie.heading_share > 0.0).then_some(0.45 * (0.3 + 0.7 * specific));
         let reasons = [(known, Reason::Known), (title, Reason::Title), (heading, Reason::Heading)];
         let best = reasons.into_iter().filter_map(|(s, r)| Some((s?, r))).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
@@ -246,10 +246,9 @@ impl Finder<'_> {
                         let sum: f32 = distinct.iter().map(|t| weights[t]).sum();
                         let score = sum / (2.0 * top);
                         let place = (u32::try_from(number), u32::try_from(start), u32::try_from(end - start));
-                        if let (Ok(b), Ok(w), Ok(n)) = place {
-                            if distinct.len() >= 2 && score >= LEAST_TOPIC && best.is_none_or(|(s, _)| score > s) {
-                                best = Some((score, Stretch { block: b, word: w, words: n }));
-                            }
+                        let better = distinct.len() >= 2 && score >= LEAST_TOPIC && best.is_none_or(|(s, _)| score > s);
+                        if let ((Ok(block), Ok(word), Ok(words)), true) = (place, better) {
+                            best = Some((score, Stretch { block, word, words }));
                         }
                     }
                     start = end.max(start + 1);

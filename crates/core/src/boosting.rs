@@ -27,7 +27,8 @@ pub struct Growth {
     pub rate: f64,
 }
 
-/// A node: an inner one sends rows with `value < threshold` left; a leaf has `feature == LEAF`.
+/// A node: an inner one sends rows with `value < threshold` left; a leaf has `feature == LEAF`. The value is what
+/// the node would answer as a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Node {
     feature: u16,
@@ -54,6 +55,20 @@ impl Forest {
         self.trees.iter().map(|tree| f64::from(answer(tree, row))).sum()
     }
 
+    /// Adds to `parts` what each feature did for a row's margin: at every split, how the expected answer changed
+    /// (Saabas 2014). The parts of a tree add up to its answer but for the answer at its root.
+    pub fn add_parts(&self, row: &[f32], parts: &mut [f64]) {
+        for tree in &self.trees {
+            let mut at = 0;
+            while tree[at].feature != LEAF {
+                let feature = usize::from(tree[at].feature);
+                let next = child(&tree[at], row);
+                parts[feature] += f64::from(tree[next].value - tree[at].value);
+                at = next;
+            }
+        }
+    }
+
     /// Number of trees.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -74,9 +89,13 @@ fn answer(tree: &[Node], row: &[f32]) -> f32 {
         if node.feature == LEAF {
             return node.value;
         }
-        // NaN never gets here: features are made finite when they are computed.
-        at = usize::from(node.left) + usize::from(row[usize::from(node.feature)] >= node.threshold);
+        at = child(node, row);
     }
+}
+
+/// NaN never gets here: features are made finite when they are computed.
+fn child(node: &Node, row: &[f32]) -> usize {
+    usize::from(node.left) + usize::from(row[usize::from(node.feature)] >= node.threshold)
 }
 
 /// Training rows.
@@ -204,7 +223,12 @@ fn grow_tree(binned: &Binned, slopes: &[(f64, f64)], growth: Growth, gains: &mut
         sums[*at].0 += slope.0;
         sums[*at].1 += slope.1;
     }
-    for (node, (gradient, hessian)) in tree.iter_mut().zip(sums).filter(|(n, _)| n.feature == LEAF) {
+    // Children come after their parents.
+    for at in (0..tree.len()).rev().filter(|at| tree[*at].feature != LEAF) {
+        let left = usize::from(tree[at].left);
+        sums[at] = (sums[left].0 + sums[left + 1].0, sums[left].1 + sums[left + 1].1);
+    }
+    for (node, (gradient, hessian)) in tree.iter_mut().zip(sums) {
         node.value = (-gradient / (hessian + RIDGE) * growth.rate) as f32;
     }
     (tree, place)
@@ -286,6 +310,10 @@ mod tests {
         let right = fresh.chunks_exact(3).zip(&truth).filter(|(row, truth)| (forest.margin(row) > 0.0) == **truth).count();
         assert!(right > 900, "{right} of 1000");
         assert!(forest.gains[2] < forest.gains[0] && forest.gains[2] < forest.gains[1]);
+        let roots: f64 = forest.trees.iter().map(|t| f64::from(t[0].value)).sum();
+        let mut parts = [0.0; 3];
+        forest.add_parts(&fresh[..3], &mut parts);
+        assert!((parts.iter().sum::<f64>() + roots - forest.margin(&fresh[..3])).abs() < 1e-4);
     }
 
     #[test]

@@ -161,7 +161,7 @@ pub struct Signal {
     pub name: String,
     /// Its value for the pair.
     pub value: f64,
-    /// What it added to the score.
+    /// What it did for the log odds of the score; below zero it spoke against the pair.
     pub part: f64,
     /// In words that an editor understands.
     pub words: String,

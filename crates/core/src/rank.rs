@@ -71,35 +71,71 @@ pub struct RankReport {
     pub learned: bool,
     /// Whether scores are probabilities.
     pub calibrated: bool,
-    /// Names of the signals by how much they decided, with their shares; largest first.
+    /// Meanings of the signals by how much they decided, with their shares; largest first.
     pub shares: Vec<(String, f64)>,
 }
 
-/// Ranks the candidates of all sources. Gives scores in the order of the candidates.
+/// A ranking of all sources.
+#[derive(Clone, Debug, Default)]
+pub struct Ranking {
+    /// Scores in the order of the sources and their candidates, 0 to 1.
+    pub scores: Vec<Vec<f64>>,
+    /// How it was made.
+    pub report: RankReport,
+    prior: Prior,
+    folds: Vec<Forest>,
+}
+
+impl Ranking {
+    /// What each signal did for the margin (log odds) of one candidate of a source, in the order of the signals.
+    /// `candidates` are all of the source's, as they were ranked.
+    #[must_use]
+    pub fn parts(&self, source: usize, candidates: &[Candidate], candidate: usize) -> [f64; COUNT] {
+        let rows = features(candidates);
+        let row = &rows[candidate * WIDTH..(candidate + 1) * WIDTH];
+        let mut parts = vec![0.0; WIDTH];
+        self.prior.forest.add_parts(row, &mut parts);
+        if !self.folds.is_empty() {
+            self.folds[source % FOLDS].add_parts(row, &mut parts);
+        }
+        by_signal(&parts)
+    }
+}
+
+/// Sums what a signal's features did.
+fn by_signal(parts: &[f64]) -> [f64; COUNT] {
+    let mut sums = [0.0; COUNT];
+    sums.copy_from_slice(&parts[..COUNT]);
+    for (place, signal) in COMPARED.iter().enumerate() {
+        sums[*signal as usize] += parts[COUNT + 2 * place] + parts[COUNT + 2 * place + 1];
+    }
+    sums
+}
+
+/// Ranks the candidates of all sources.
 #[must_use]
-pub fn rank(sources: &[Vec<Candidate>], prior: &Prior) -> (Vec<Vec<f64>>, RankReport) {
+pub fn rank(sources: &[Vec<Candidate>], prior: Prior) -> Ranking {
     let rows: Vec<Vec<f32>> = sources.par_iter().map(|c| features(c)).collect();
     let base: Vec<Vec<f64>> = rows.par_iter().map(|r| r.chunks_exact(WIDTH).map(|row| prior.margin(row)).collect()).collect();
     let links = sources.iter().flatten().filter(|c| c.linked).count();
     let learned = links >= FEW_LINKS;
     let mut gains = prior.forest.gains.clone();
     gains.resize(WIDTH, 0.0);
+    let folds: Vec<Forest> =
+        if learned { (0..FOLDS).map(|fold| grow_without(fold, sources, &rows, &base, links)).collect() } else { Vec::new() };
+    for forest in &folds {
+        gains.iter_mut().zip(&forest.gains).for_each(|(sum, gain)| *sum += gain);
+    }
     let margins = if learned {
-        let forests: Vec<Forest> = (0..FOLDS).map(|fold| grow_without(fold, sources, &rows, &base, links)).collect();
-        for forest in &forests {
-            gains.iter_mut().zip(&forest.gains).for_each(|(sum, gain)| *sum += gain);
-        }
-        (0..sources.len()).into_par_iter().map(|s| add_margins(&forests[s % FOLDS], &rows[s], &base[s])).collect()
+        (0..sources.len()).into_par_iter().map(|s| add_margins(&folds[s % FOLDS], &rows[s], &base[s])).collect()
     } else {
         base
     };
     let fit = learned.then(|| Fit::new(sources, &margins));
-    let scores = margins
-        .into_iter()
-        .map(|m| m.into_iter().map(|x| fit.as_ref().map_or_else(|| sigmoid(x), |f| f.probability(x))).collect())
-        .collect();
+    let score = |margin: f64| fit.as_ref().map_or_else(|| sigmoid(margin), |f| f.probability(margin));
+    let scores = margins.into_iter().map(|of_source: Vec<f64>| of_source.into_iter().map(score).collect()).collect();
     let report = RankReport { links, learned, calibrated: fit.is_some(), shares: shares(&gains) };
-    (scores, report)
+    Ranking { scores, report, prior, folds }
 }
 
 fn add_margins(forest: &Forest, rows: &[f32], base: &[f64]) -> Vec<f64> {
@@ -214,16 +250,11 @@ pub fn features(candidates: &[Candidate]) -> Vec<f32> {
 
 /// Gains by signal: a signal's three features count together.
 fn shares(gains: &[f32]) -> Vec<(String, f64)> {
-    let mut sums = vec![0.0f64; COUNT];
-    for (signal, sum) in sums.iter_mut().enumerate() {
-        *sum += f64::from(gains[signal]);
-    }
-    for (place, signal) in COMPARED.iter().enumerate() {
-        sums[*signal as usize] += f64::from(gains[COUNT + 2 * place]) + f64::from(gains[COUNT + 2 * place + 1]);
-    }
+    let gains: Vec<f64> = gains.iter().copied().map(f64::from).collect();
+    let sums = by_signal(&gains);
     let whole: f64 = sums.iter().sum::<f64>().max(1e-9);
     let mut shares: Vec<(String, f64)> =
-        crate::signals::NAMES.iter().zip(sums).map(|((name, _), sum)| ((*name).to_owned(), sum / whole)).collect();
+        crate::signals::NAMES.iter().zip(sums).map(|((_, meaning), sum)| ((*meaning).to_owned(), sum / whole)).collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     shares
 }

@@ -42,7 +42,7 @@ fn rank_each(folder: &Path, sites: &[(PathBuf, Training)]) -> Result<()> {
     for (i, (path, site)) in sites.iter().enumerate() {
         let others = sites.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, s)| s);
         let prior = if sites.len() > 1 { rank::grow_prior(&sources(others), GROWTH) } else { Prior::default() };
-        let (scores, report) = rank::rank(&site.candidates, &prior);
+        let rank::Ranking { scores, report, .. } = rank::rank(&site.candidates, prior);
         let top: Vec<&(String, f64)> = report.shares.iter().take(8).collect();
         eprintln!("{}: {} links, learned {}, {top:?}", path.display(), report.links, report.learned);
         let mut csv = "source,target,score\n".to_owned();

@@ -1,17 +1,14 @@
 //! What was understood and proposed, as a [`Plan`]: the plain data that every output shows.
 
 use crate::analysis::Analysis;
-use crate::propose::{Proposal, words_of};
+use crate::propose::{Proposal, rounded, words_of};
 use linkwright_core::anchor::Anchor;
 use linkwright_core::guardrail::pages::outcome_rule;
 use linkwright_core::guardrail::{Counts, Guardrail};
 use linkwright_core::opportunity::Pair;
 use linkwright_core::page::{BlockKind, FetchOutcome, FetchedPage, LanguageSource, LinkKind, Page};
-use linkwright_core::plan::{
-    Gap, Notice, Opportunity, Overlap, OverlapKind, PageSummary, Plan, RunInfo, Signal as PlanSignal, TargetAnchors,
-};
+use linkwright_core::plan::{Gap, Notice, Opportunity, Overlap, OverlapKind, PageSummary, Plan, RunInfo, TargetAnchors};
 use linkwright_core::settings::Settings;
-use linkwright_core::signals::{Signal, Values};
 use linkwright_core::site_index::PageId;
 use linkwright_core::text::fold;
 use std::collections::{BTreeMap, HashMap};
@@ -93,7 +90,7 @@ fn opportunity(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pa
         source_hash,
         section: heading_above(source, anchor.block),
         score: rounded(pair.score),
-        signals: proposal.values_of(pair.source, pair.target).map(signals).unwrap_or_default(),
+        signals: proposal.signals_of(pair.source, pair.target),
         flags: flags.into_iter().collect(),
         target_inlinks: analysis.graph.body.into[pair.target.index()].len(),
         target_orphan: orphan(analysis, pair.target, run),
@@ -114,39 +111,8 @@ fn gap(analysis: &Analysis, pair: &Pair, run: &RunInfo) -> Gap {
     }
 }
 
-/// Scores are shown with four decimals; the order was made before.
-fn rounded(score: f64) -> f64 {
-    (score * 10_000.0).round() / 10_000.0
-}
-
 fn heading_above(page: &Page, block: usize) -> Option<String> {
     page.blocks[..block].iter().rev().find(|b| b.main && matches!(b.kind, BlockKind::Heading(_))).map(|b| b.text.clone())
-}
-
-/// Signals worth telling an editor, strongest first.
-pub(crate) fn signals(values: &Values) -> Vec<PlanSignal> {
-    let value = |s: Signal| f64::from(values[s as usize]);
-    let told: &[(&str, Signal, f64, &str)] = &[
-        ("page_similarity", Signal::PageCosine, 1.0, "both pages are about the same subject"),
-        ("shared_words", Signal::WordCosine, 1.6, "both pages use the same rare words"),
-        ("passage_similarity", Signal::PassagePage, 1.0, "a passage speaks of what the target is about"),
-        ("title_words", Signal::TitlePhrase, 1.0, "the page holds words of the target's title"),
-        ("known_anchor", Signal::AnchorProbability, 1.2, "other pages link these words to the target"),
-        ("similar_pages_link", Signal::Votes, 2.0, "similar pages link to the target"),
-        ("co_citation", Signal::CommonNeighbours, 0.3, "both pages have link neighbours in common"),
-    ];
-    let mut signals: Vec<PlanSignal> = told
-        .iter()
-        .filter(|(_, s, ..)| value(*s) > 0.0)
-        .map(|(name, s, weight, words)| PlanSignal {
-            name: (*name).to_owned(),
-            value: rounded(value(*s)),
-            part: rounded((value(*s) * weight).min(1.0)),
-            words: (*words).to_owned(),
-        })
-        .collect();
-    signals.sort_by(|a, b| b.part.total_cmp(&a.part).then(a.name.cmp(&b.name)));
-    signals
 }
 
 fn orphan(analysis: &Analysis, id: PageId, run: &RunInfo) -> Option<bool> {

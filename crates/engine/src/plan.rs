@@ -88,7 +88,7 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
     let analysis = Analysis::new(pages, &facts.base_url, settings, &started_at[..10]);
     reading::check(&analysis)?;
 
-    let embedder = MiniLm::builtin();
+    let embedder = embedder(settings)?;
     let embedded = embed(&analysis, &embedder, &store, &runtime, progress)?;
     progress.stage("Ranking candidates", None);
     let groundwork = Groundwork::new(&analysis);
@@ -114,8 +114,8 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
         started_at,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         model: embedder.id().to_string(),
-        ranking: ranking_words(&proposal.report),
-        score_kind: if proposal.report.calibrated { "probability" } else { "similarity" }.to_owned(),
+        ranking: ranking_words(&proposal.ranking.report),
+        score_kind: if proposal.ranking.report.calibrated { "probability" } else { "similarity" }.to_owned(),
         partial: facts.partial.clone(),
         complete: facts.complete,
         settings_hash: settings.hash(),
@@ -127,6 +127,19 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
     let ranking = request.ranking.then(|| ranking(&analysis, &evidence, &proposal, settings));
     runtime.block_on(store.close());
     Ok(PlanResult { plan, ranking, project_dir: project.dir().to_owned(), embedded: embedded.embedded, reused: embedded.reused })
+}
+
+/// The embedding model that the settings name.
+///
+/// # Errors
+/// When this version does not have it.
+pub(crate) fn embedder(settings: &Settings) -> Result<MiniLm, EngineError> {
+    let built_in = MiniLm::builtin();
+    if settings.model.name == built_in.id().name {
+        return Ok(built_in);
+    }
+    let message = format!("the embedding model `{}` is not part of this version", settings.model.name);
+    Err(EngineError::new(message, format!("set `model.name` to `{}`", built_in.id().name)))
 }
 
 /// Version of the guardrails and the ranking; a new one may change a plan of unchanged pages.
@@ -225,7 +238,7 @@ fn notices(facts: &Facts, embedded: &Embedded, embedder: &dyn Embedder) -> Vec<N
                 "{pages} pages are in {name}, which the model {} does not know: words and links alone were used for them",
                 embedder.id().name
             ),
-            "a multilingual model such as multilingual-e5-small would read them",
+            "this version has the English model only; links between these pages rest on titles, words and known anchors",
         ));
     }
     notices

@@ -9,10 +9,11 @@ use linkwright_core::opportunity::{self, Choice, KnownAnchors, Pair, SourceState
 use linkwright_core::overlap::{self, Alike};
 use linkwright_core::page::LinkKind;
 use linkwright_core::phrases::Phrases;
+use linkwright_core::plan::Signal as PlanSignal;
 use linkwright_core::rank;
-use linkwright_core::rank::{Prior, RankReport};
+use linkwright_core::rank::{Prior, Ranking};
 use linkwright_core::settings::{FlagOrExclude, Settings};
-use linkwright_core::signals::{Candidate, Evidence, SiteVectors, Values};
+use linkwright_core::signals::{Candidate, Evidence, NAMES, SiteVectors};
 use linkwright_core::site_index::PageId;
 use linkwright_core::text::fold;
 use linkwright_core::tfidf::TfIdf;
@@ -54,18 +55,55 @@ pub(crate) struct Proposal {
     /// Least score of a proposal.
     pub(crate) floor: f64,
     /// How the ranking was made.
-    pub(crate) report: RankReport,
+    pub(crate) ranking: Ranking,
     /// Pages in languages that the model does not know.
     pub(crate) without_vector: BTreeSet<PageId>,
 }
 
 impl Proposal {
-    /// The signals of a pair, where it was a candidate.
+    /// What speaks for and against a pair, strongest first, where it was a candidate.
     #[must_use]
-    pub(crate) fn values_of(&self, source: PageId, target: PageId) -> Option<&Values> {
-        let row = self.ranked.get(&source)?.iter().find(|r| r.candidate.target == target)?;
-        Some(&row.candidate.values)
+    pub(crate) fn signals_of(&self, source: PageId, target: PageId) -> Vec<PlanSignal> {
+        let Some(rows) = self.ranked.get(&source) else { return Vec::new() };
+        let mut candidates: Vec<Candidate> = rows.iter().map(|r| r.candidate.clone()).collect();
+        candidates.sort_by_key(|c| c.target);
+        let Ok(candidate) = candidates.binary_search_by_key(&target, |c| c.target) else { return Vec::new() };
+        let number = self.ranked.range(..source).count();
+        let parts = self.ranking.parts(number, &candidates, candidate);
+        let mut signals: Vec<PlanSignal> = NAMES
+            .iter()
+            .zip(candidates[candidate].values.iter().zip(parts))
+            .filter(|(_, (_, part))| part.abs() >= LEAST_PART)
+            .map(|((name, meaning), (value, part))| PlanSignal {
+                name: snake_case(name),
+                value: rounded(f64::from(*value)),
+                part: rounded(part),
+                words: (*meaning).to_owned(),
+            })
+            .collect();
+        signals.sort_by(|a, b| b.part.total_cmp(&a.part).then(a.name.cmp(&b.name)));
+        signals
     }
+}
+
+/// Parts of a margin below this are not worth telling.
+const LEAST_PART: f64 = 0.1;
+
+/// `PageCosine` to `page_cosine`.
+fn snake_case(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for (i, c) in name.chars().enumerate() {
+        if c.is_uppercase() && i > 0 {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}
+
+/// Figures are shown with four decimals; the order was made before.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
 }
 
 /// What the proposal needs besides pages and vectors.
@@ -116,7 +154,7 @@ pub(crate) fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs)
     let settings = inputs.settings;
     let overlaps = overlaps(analysis, evidence, settings);
     let alike: HashSet<(PageId, PageId)> = overlaps.iter().flat_map(|o| [(o.first, o.second), (o.second, o.first)]).collect();
-    let (mut ranked, report) = rank_all(analysis, evidence, settings);
+    let (mut ranked, ranking) = rank_all(analysis, evidence, settings);
     for (source, rows) in &mut ranked {
         for row in rows {
             row.rule = pair_rule(analysis, inputs, &alike, *source, row);
@@ -134,7 +172,7 @@ pub(crate) fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs)
     );
     counts.add(&choice.counts);
     let without_vector = analysis.site.ids().filter(|p| !evidence.vectors.known[p.index()]).collect();
-    Proposal { ranked, pairs, choice, overlaps, counts, template_linked, floor, without_vector, report }
+    Proposal { ranked, pairs, choice, overlaps, counts, template_linked, floor, without_vector, ranking }
 }
 
 /// The words of an anchor as they stand in the page.
@@ -152,16 +190,17 @@ pub(crate) fn candidates(analysis: &Analysis, evidence: &Evidence, settings: &Se
     (sources, candidates)
 }
 
-fn rank_all(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (BTreeMap<PageId, Vec<Scored>>, RankReport) {
+fn rank_all(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (BTreeMap<PageId, Vec<Scored>>, Ranking) {
     let (sources, candidates) = candidates(analysis, evidence, settings);
-    let (scores, report) = rank::rank(&candidates, &shipped_prior());
-    let rows = candidates.into_iter().zip(scores).map(|(candidates, scores)| {
+    let ranking = rank::rank(&candidates, shipped_prior());
+    let rows = candidates.into_iter().zip(&ranking.scores).map(|(candidates, scores)| {
         let mut rows: Vec<Scored> =
-            candidates.into_iter().zip(scores).map(|(candidate, score)| Scored { candidate, score, rule: None }).collect();
+            candidates.into_iter().zip(scores).map(|(candidate, score)| Scored { candidate, score: *score, rule: None }).collect();
         rows.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.candidate.target.cmp(&b.candidate.target)));
         rows
     });
-    (sources.into_iter().zip(rows).collect(), report)
+    let ranked = sources.into_iter().zip(rows).collect();
+    (ranked, ranking)
 }
 
 /// The ranking model grown on several sites, in the binary.

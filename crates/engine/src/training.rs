@@ -6,7 +6,7 @@ use crate::progress::Silent;
 use crate::propose::Groundwork;
 use crate::views;
 use linkwright_core::signals::Candidate;
-use linkwright_embed::MiniLm;
+use crate::plan::embedder;
 use std::path::Path;
 
 /// Candidates of every source of a project.
@@ -27,7 +27,7 @@ pub fn load(project: &Path) -> Result<Training, EngineError> {
     let (runtime, project, store) = views::open(project)?;
     let plan = views::latest(&runtime, &store)?;
     let analysis = views::analyse(&runtime, &project, &store, &plan)?;
-    let embedded = embed(&analysis, &MiniLm::builtin(), &store, &runtime, &Silent)?;
+    let embedded = embed(&analysis, &embedder(project.settings())?, &store, &runtime, &Silent)?;
     let groundwork = Groundwork::new(&analysis);
     let evidence = groundwork.evidence(&analysis, &embedded.vectors, project.settings());
     let (sources, candidates) = crate::propose::candidates(&analysis, &evidence, project.settings());

@@ -3,10 +3,10 @@
 //! Nothing here reads the site again: pages and vectors come from the project's database.
 
 use crate::analysis::Analysis;
-use crate::assemble::{NOTHING, signals};
+use crate::assemble::NOTHING;
 use crate::embedding::embed;
 use crate::error::EngineError;
-use crate::plan::rejected_pairs;
+use crate::plan::{embedder, rejected_pairs};
 use crate::progress::Silent;
 use crate::project::Project;
 use crate::propose::{Groundwork, Inputs, Proposal, propose, words_of};
@@ -18,7 +18,6 @@ use linkwright_core::page::{FetchedPage, LinkKind, LinkPosition, Page, html};
 use linkwright_core::plan::{Gap, Opportunity, PageSummary, Plan, Signal};
 use linkwright_core::site_index::PageId;
 use linkwright_core::url::PageUrl;
-use linkwright_embed::MiniLm;
 use linkwright_store::Store;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -231,7 +230,7 @@ pub fn explain(project: &Path, source: &str, target: Option<&str>) -> Result<Exp
     let settings = project.settings();
     let source = find(&analysis, &plan, source)?;
     let target = target.map(|t| find(&analysis, &plan, t)).transpose()?;
-    let embedded = embed(&analysis, &MiniLm::builtin(), &store, &runtime, &Silent)?;
+    let embedded = embed(&analysis, &embedder(settings)?, &store, &runtime, &Silent)?;
     let groundwork = Groundwork::new(&analysis);
     let evidence = groundwork.evidence(&analysis, &embedded.vectors, settings);
     let rejected = rejected_pairs(&analysis, &store, &runtime)?;
@@ -374,7 +373,7 @@ fn pair_story(
         rank: rank + 1,
         score: rows[rank].score,
         floor: proposal.floor,
-        signals: signals(&rows[rank].candidate.values),
+        signals: proposal.signals_of(source, target),
         places: places.collect(),
         removed: removed.collect(),
     })

@@ -82,7 +82,7 @@ impl Settings {
         let excluded = self.site.exclude_selectors.iter().map(|selector| ("site.exclude_selectors", selector));
         let never = self.placement.never_in.iter().map(|selector| ("placement.never_in", selector));
         for (key, selector) in content.chain(excluded).chain(never) {
-            if dom_query::Matcher::new(selector).is_err() {
+            if !crate::content::is_valid_selector(selector) {
                 return Err(invalid(key, format!("`{selector}`"), "a CSS selector such as `.related-posts`"));
             }
         }
