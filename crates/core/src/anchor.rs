@@ -339,6 +339,9 @@ fn anchor_rules(anchor: &str, words: usize, habit: bool, settings: &AnchorSettin
     if anchor.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation() || c.is_whitespace()) {
         return Err(Guardrail::GenericAnchor);
     }
+    if is_torn(anchor) {
+        return Err(Guardrail::Torn);
+    }
     let (length, least, most) = if anchor.chars().any(is_unspaced) {
         (anchor.chars().count(), settings.min_chars, settings.max_chars)
     } else {
@@ -351,6 +354,14 @@ fn anchor_rules(anchor: &str, words: usize, habit: bool, settings: &AnchorSettin
         return Err(Guardrail::TooLong);
     }
     Ok(())
+}
+
+/// Half of a bracket or quotation, or a title cut one word after its colon.
+fn is_torn(anchor: &str) -> bool {
+    let count = |wanted: char| anchor.chars().filter(|c| *c == wanted).count();
+    let uneven = [('(', ')'), ('[', ']'), ('{', '}'), ('“', '”'), ('«', '»'), ('「', '」')].into_iter().any(|(a, b)| count(a) != count(b));
+    let cut = |mark: &str| anchor.rsplit_once(mark).is_some_and(|(_, tail)| !tail.trim().contains(' '));
+    uneven || count('"') % 2 == 1 || cut(": ") || cut("; ") || anchor.contains(['|', '>', '<', '=', '\\'])
 }
 
 /// Takes in what belongs to the words: a closing `()` of a function name, a `+` or `#` of a language's name,
@@ -367,4 +378,40 @@ fn widen(text: &str, span: Span) -> Span {
     }
     let glued = before.chars().next_back().filter(|c| matches!(c, '$' | '@' | '#')).map_or(0, char::len_utf8);
     Span::new(span.start - glued, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_bracket_or_title_is_torn() {
+        for torn in ["RFP) Ghostwriting", "the “open data", "Culture Change: Google", "18F/hub](https", "a | b"] {
+            assert!(is_torn(torn), "{torn}");
+        }
+        for whole in ["Take our code: 34 reusable projects", "sqlite3_step()", "“open data”", "User's guide"] {
+            assert!(!is_torn(whole), "{whole}");
+        }
+    }
+
+    #[test]
+    fn one_word_needs_the_habit_of_the_site() {
+        let settings = AnchorSettings::default();
+        assert_eq!(anchor_rules("salt", 1, false, &settings), Err(Guardrail::TooShort));
+        assert_eq!(anchor_rules("wal-index", 1, true, &settings), Ok(()));
+        assert_eq!(anchor_rules("click here", 2, true, &settings), Err(Guardrail::GenericAnchor));
+        assert_eq!(anchor_rules("one two three four five six seven", 7, true, &settings), Err(Guardrail::TooLong));
+        assert_eq!(anchor_rules("東京都庁の展望室", 8, false, &settings), Ok(()));
+    }
+
+    #[test]
+    fn what_is_glued_to_a_name_belongs_to_it() {
+        let widened = |text: &str, word: &str| {
+            let start = text.find(word).unwrap();
+            text[widen(text, Span::new(start, start + word.len())).range()].to_owned()
+        };
+        assert_eq!(widened("call sqlite3_step() now", "sqlite3_step"), "sqlite3_step()");
+        assert_eq!(widened("in C++ it", "C"), "C++");
+        assert_eq!(widened("the C language", "C"), "C");
+    }
 }

@@ -82,6 +82,7 @@ guardrails! {
     FirstWords "A15" "places" "first words of the first paragraph" "the opening keeps its reader" "10 words: placement.skip_first_words";
     NeverLink "A16" "places" "never linked" "your settings forbid these words" "none: anchors.never_link";
     Preflight "A17" "places" "refused by the preflight" "inserting it would have changed more than the one link" "always on";
+    Torn "A18" "places" "torn words" "half of a bracket, a quotation or a title reads like a mistake" "always on";
     SecondInParagraph "S01" "places" "second new link in a paragraph" "two links side by side take readers from each other" "on: placement.one_per_paragraph";
     TooClose "S02" "places" "too close to another new link" "links are spread over the text" "100 words: placement.min_distance_words";
     PageCap "S03" "pairs" "enough new links for the page" "a page changes gently" "3: caps.per_page";
