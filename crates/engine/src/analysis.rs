@@ -74,7 +74,11 @@ impl Analysis {
     /// do not count here; they keep it from the plan.
     #[must_use]
     pub(crate) fn rankable_source(&self, id: PageId) -> bool {
-        self.eligibility[id.index()].not_source.iter().all(|g| matches!(g, Guardrail::ThinSource | Guardrail::OldNews | Guardrail::Archive))
+        self.eligibility[id.index()].not_source.iter().all(|g| match g {
+            Guardrail::ThinSource | Guardrail::OldNews => true,
+            Guardrail::Archive => !self.rules.is_archive_address(self.site.page(id)),
+            _ => false,
+        })
     }
 
     /// Whether the page can be ranked as a target.

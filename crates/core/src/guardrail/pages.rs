@@ -76,7 +76,7 @@ impl PageRules {
         }
         against(self.exclude_source.is_match(&path), false, Guardrail::ExcludedSource);
         against(false, self.exclude_target.is_match(&path), Guardrail::ExcludedTarget);
-        if self.archives.is_match(&path) || is_listing(page) {
+        if self.is_archive_address(page) || is_listing(page) {
             against(!pages.archive_as_source, !pages.archive_as_target, Guardrail::Archive);
         }
         against(false, self.home == Some(id) && !pages.home_as_target, Guardrail::Home);
@@ -85,6 +85,12 @@ impl PageRules {
         found.not_source.sort_unstable();
         found.not_target.sort_unstable();
         found
+    }
+
+    /// Whether the address alone says that the page lists others.
+    #[must_use]
+    pub fn is_archive_address(&self, page: &Page) -> bool {
+        self.archives.is_match(path_of(page))
     }
 
     fn always(&self, site: &SiteIndex, id: PageId, page: &Page) -> Vec<Guardrail> {
