@@ -2,11 +2,11 @@
 
 use crate::EngineError;
 use crate::embedding::embed;
+use crate::plan::embedder;
 use crate::progress::Silent;
 use crate::propose::Groundwork;
 use crate::views;
 use linkwright_core::signals::Candidate;
-use crate::plan::embedder;
 use std::path::Path;
 
 /// Candidates of every source of a project.
