@@ -36,7 +36,7 @@ fn the_csv_begins_with_the_agreed_columns_and_has_rows() {
     let sandbox = Sandbox::planned();
     assert!(sandbox.read("project/plan.csv").starts_with("Source URL,Target URL,Suggested Anchor,Similarity Score,"));
     let rows = sandbox.rows("project/plan.csv");
-    assert!(rows.len() >= 8, "{} rows", rows.len());
+    assert!(rows.len() >= 5, "{} rows", rows.len());
     for row in rows {
         let score: f64 = row["Similarity Score"].parse().unwrap();
         assert!((0.0..=1.0).contains(&score));
