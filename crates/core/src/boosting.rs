@@ -3,7 +3,7 @@
 //!
 //! Written here because a model must start from another one's margins (the shipped weights), be the
 //! same for any number of threads, and be stored as plain data. Splits are exact over at most
-//! [`BINS`] quantile bins of each feature; trees grow level by level to a fixed depth. Ties go to the
+//! 64 quantile bins of each feature; trees grow level by level to a fixed depth. Ties go to the
 //! lower feature, then the lower bin.
 
 use rayon::prelude::*;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-mod function_words;
+pub(crate) mod function_words;
 mod generic;
 
 pub use generic::is_generic;

@@ -11,7 +11,7 @@ use linkwright_core::signals::SiteVectors;
 use linkwright_core::site_index::PageId;
 use linkwright_embed::{Embedder, PageTexts};
 use linkwright_store::{Store, TextHash, VectorModel};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::runtime::Runtime;
 
@@ -28,6 +28,19 @@ pub(crate) struct Embedded {
     pub(crate) reused: usize,
     /// Pages left out, with languages that the model does not know.
     pub(crate) unknown: BTreeMap<String, usize>,
+    model: VectorModel,
+    texts: BTreeSet<TextHash>,
+}
+
+impl Embedded {
+    /// Forgets vectors of texts that the site no longer has.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn forget_others(&self, store: &Store, runtime: &Runtime) -> Result<(), EngineError> {
+        runtime.block_on(store.vectors().prune(&self.model, &self.texts))?;
+        Ok(())
+    }
 }
 
 /// The texts of one page as slices of its blocks.
@@ -77,7 +90,7 @@ pub(crate) fn embed(
         })?;
     }
     let vectors = unpack(analysis, &wanted, &rows, model.dimensions);
-    Ok(Embedded { vectors, embedded, reused, unknown })
+    Ok(Embedded { vectors, embedded, reused, unknown, model, texts: hashes.into_iter().collect() })
 }
 
 /// Embeds in groups, longest waiting work last, and hands each group on as soon as it is done.

@@ -124,6 +124,9 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
     progress.stage("Saving the plan", None);
     runtime.block_on(store.plans().save(run_id, &plan))?;
     runtime.block_on(store.runs().finish(run_id, &now(), RunStatus::Finished))?;
+    if facts.partial.is_none() {
+        embedded.forget_others(&store, &runtime)?;
+    }
     let ranking = request.ranking.then(|| ranking(&analysis, &evidence, &proposal, settings));
     runtime.block_on(store.close());
     Ok(PlanResult { plan, ranking, project_dir: project.dir().to_owned(), embedded: embedded.embedded, reused: embedded.reused })
@@ -235,7 +238,8 @@ fn notices(facts: &Facts, embedded: &Embedded, embedder: &dyn Embedder) -> Vec<N
         notices.push(notice(
             "unknown_language",
             format!(
-                "{pages} pages are in {name}, which the model {} does not know: words and links alone were used for them",
+                "{} in {name}, which the model {} does not know: words and links alone were used for them",
+                if *pages == 1 { "1 page is".to_owned() } else { format!("{pages} pages are") },
                 embedder.id().name
             ),
             "this version has the English model only; links between these pages rest on titles, words and known anchors",

@@ -285,7 +285,7 @@ fn pairs_of_source(analysis: &Analysis, evidence: &Evidence, settings: &Settings
         .iter()
         .map(|&(source, target, score)| {
             let mut found = anchor::find(evidence, source, target, settings);
-            found.anchors.retain(|a| names_well(a));
+            found.anchors.retain(names_well);
             let best_block = found.anchors.is_empty().then(|| anchor::best_block(evidence, source, target)).flatten();
             Pair { source, target, score, found, best_block }
         })

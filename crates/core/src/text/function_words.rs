@@ -2,7 +2,7 @@
 //! [`super::fold`]; checked by a test.
 
 /// The function words of a language by its primary tag; empty when the language has no list.
-pub(super) fn of(primary: &str) -> &'static [&'static str] {
+pub(crate) fn of(primary: &str) -> &'static [&'static str] {
     match primary {
         "en" | "" => EN,
         "de" => DE,
@@ -21,6 +21,9 @@ pub(super) fn of(primary: &str) -> &'static [&'static str] {
         _ => &[],
     }
 }
+
+/// Languages with a list.
+pub(crate) const LANGUAGES: &[&str] = &["en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "ru", "pl", "tr", "cs"];
 
 const EN: &[&str] = &[
     "a",
