@@ -198,6 +198,9 @@ impl Finder<'_> {
         kind_rule(block.kind, &placement.blocks)?;
         let source = place_in_source(block, span)?;
         let anchor = &block.text[span.range()];
+        if in_address(&block.text, span) {
+            return Err(Guardrail::Torn);
+        }
         anchor_rules(anchor, words, habit, &self.settings.anchors)?;
         let first = self.text.blocks.iter().position(|b| b.kind == BlockKind::Paragraph);
         let in_first = first.is_some_and(|f| self.text.blocks[f].index == text_block.index);
@@ -364,6 +367,12 @@ fn is_torn(anchor: &str) -> bool {
     uneven || count('"') % 2 == 1 || cut(": ") || cut("; ") || anchor.contains(['|', '>', '<', '=', '\\'])
 }
 
+/// Part of a path, an address or an identifier that stands in the text.
+fn in_address(text: &str, span: Span) -> bool {
+    let glue = |c: char| matches!(c, '/' | '@' | '_' | '\\');
+    text[..span.start].ends_with(glue) || text[span.end..].starts_with(glue)
+}
+
 /// Takes in what belongs to the words: a closing `()` of a function name, a `+` or `#` of a language's name,
 /// a leading `.`, `$`, `@` or `#` that is glued to them.
 fn widen(text: &str, span: Span) -> Span {
@@ -392,6 +401,14 @@ mod tests {
         for whole in ["Take our code: 34 reusable projects", "sqlite3_step()", "“open data”", "User's guide"] {
             assert!(!is_torn(whole), "{whole}");
         }
+    }
+
+    #[test]
+    fn part_of_an_address_is_no_anchor() {
+        let text = "see /2014/large-scale-change/ or ask open data@example.org";
+        let span = |words: &str| Span::new(text.find(words).unwrap(), text.find(words).unwrap() + words.len());
+        assert!(in_address(text, span("large-scale-change")) && in_address(text, span("open data")));
+        assert!(!in_address(text, span("or ask")));
     }
 
     #[test]

@@ -226,7 +226,8 @@ fn notices(facts: &Facts, embedded: &Embedded, embedder: &dyn Embedder) -> Vec<N
     for problem in &facts.sitemap_problems {
         notices.push(notice("sitemap_problem", format!("a sitemap could not be used: {problem}"), ""));
     }
-    if let Some(origin) = &facts.base_url_origin {
+    // An address that the user or the sitemap gave needs no second look.
+    if let Some(origin) = facts.base_url_origin.as_ref().filter(|o| !matches!(o.as_str(), "given" | "from the sitemap")) {
         notices.push(notice(
             "base_url",
             format!("page addresses begin with {} ({origin})", facts.base_url),

@@ -62,7 +62,7 @@ pub struct CrawlSettings {
 impl Default for CrawlSettings {
     fn default() -> Self {
         Self {
-            user_agent: format!("linkwright/{} (+https://crates.io/crates/linkwright)", env!("CARGO_PKG_VERSION")),
+            user_agent: format!("linkwright/{} (internal link planner)", env!("CARGO_PKG_VERSION")),
             hosts: Vec::new(),
             path_scope: Vec::new(),
             follow_links: true,
