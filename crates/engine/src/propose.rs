@@ -210,11 +210,12 @@ fn shipped_prior() -> Prior {
 
 fn pair_rule(analysis: &Analysis, inputs: &Inputs, alike: &HashSet<(PageId, PageId)>, source: PageId, row: &Scored) -> Option<Guardrail> {
     let target = row.candidate.target;
-    if let Some(rule) = analysis.pair_rule(source, target) {
-        return Some(rule);
-    }
+    // First of all: a link that exists is no proposal, whatever else holds.
     if row.candidate.linked {
         return Some(Guardrail::AlreadyLinked);
+    }
+    if let Some(rule) = analysis.pair_rule(source, target) {
+        return Some(rule);
     }
     if alike.contains(&(source, target)) {
         return Some(Guardrail::Overlap);
