@@ -3,8 +3,8 @@
 //!
 //! Written here because a model must start from another one's margins (the shipped weights), be the
 //! same for any number of threads, and be stored as plain data. Splits are exact over at most
-//! 64 quantile bins of each feature; trees grow level by level to a fixed depth. Ties go to the
-//! lower feature, then the lower bin.
+//! 64 quantile bins of each feature; trees grow level by level to a fixed depth, each on half of the
+//! features. Ties go to the lower feature, then the lower bin.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ const BINS: usize = 64;
 /// Ridge on a leaf's value.
 const RIDGE: f64 = 5.0;
 /// Least sum of second derivatives in a leaf: about four times as many rows where the answer is open.
-const LEAST_HESSIAN: f64 = 2.0;
+const LEAST_HESSIAN: f64 = 1.0;
 
 /// How a model is grown.
 #[derive(Clone, Copy, Debug)]
@@ -128,21 +128,56 @@ pub fn grow(rows: &Rows, growth: Growth) -> Forest {
     }
     let binned = Binned::new(rows);
     let mut margins = rows.base.to_vec();
-    for _ in 0..growth.trees {
-        let slopes: Vec<(f64, f64)> = (0..count)
+    for number in 0..growth.trees {
+        let slopes: Vec<Slope> = (0..count)
             .map(|i| {
                 let p = sigmoid(margins[i]);
                 let weight = f64::from(rows.weights[i]);
-                (weight * (p - f64::from(u8::from(rows.labels[i]))), weight * (p * (1.0 - p)).max(1e-9))
+                let gradient = weight * (p - f64::from(u8::from(rows.labels[i])));
+                Slope { gradient, hessian: weight * (p * (1.0 - p)).max(1e-9) }
             })
             .collect();
-        let (tree, leaf_of) = grow_tree(&binned, &slopes, growth, &mut forest.gains);
-        for (margin, leaf) in margins.iter_mut().zip(leaf_of) {
-            *margin += f64::from(tree[leaf].value);
-        }
+        let features = features_of(number, rows.width);
+        let tree = Grower { binned: &binned, slopes: &slopes, features: &features }.grow(growth, &mut margins, &mut forest.gains);
         forest.trees.push(tree);
     }
     forest
+}
+
+/// The features that a tree may split on: another half for each, so that one strong signal does not hide its like.
+fn features_of(tree: usize, width: usize) -> Vec<usize> {
+    const FEW: usize = 8;
+    (0..width).filter(|f| width <= FEW || mix((tree * width + f) as u64) & 1 == 0).collect()
+}
+
+/// Scrambles a number (the finalizer of SplitMix64): choices that look random and are the same in every run.
+fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// First and second derivative of the loss, of a row or summed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slope {
+    gradient: f64,
+    hessian: f64,
+}
+
+impl Slope {
+    fn plus(self, other: Self) -> Self {
+        Self { gradient: self.gradient + other.gradient, hessian: self.hessian + other.hessian }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self { gradient: self.gradient - other.gradient, hessian: self.hessian - other.hessian }
+    }
+
+    /// How much a node with these sums lowers the loss.
+    fn worth(self) -> f64 {
+        self.gradient * self.gradient / (self.hessian + RIDGE)
+    }
 }
 
 /// Features in bins, column by column.
@@ -184,95 +219,108 @@ struct Split {
     bin: usize,
 }
 
-/// Grows one tree and gives the leaf of each row.
-fn grow_tree(binned: &Binned, slopes: &[(f64, f64)], growth: Growth, gains: &mut [f32]) -> (Vec<Node>, Vec<usize>) {
-    let mut tree = vec![Node { feature: LEAF, threshold: 0.0, left: 0, value: 0.0 }];
-    let mut place = vec![0usize; slopes.len()];
-    let mut level = vec![0usize];
-    for _ in 0..growth.depth {
-        let splits = best_splits(binned, slopes, &place, &level, tree.len());
-        let mut next = Vec::new();
-        for (node, split) in level.iter().zip(&splits) {
-            let Some(split) = split else { continue };
-            gains[split.feature] += split.gain as f32;
-            let left = tree.len();
-            let leaf = Node { feature: LEAF, threshold: 0.0, left: 0, value: 0.0 };
-            tree.extend([leaf, leaf]);
-            tree[*node] = Node {
-                feature: u16::try_from(split.feature).unwrap_or(LEAF),
-                threshold: binned.edges[split.feature][split.bin],
-                left: u16::try_from(left).unwrap_or(0),
-                value: 0.0,
-            };
-            next.extend([left, left + 1]);
-        }
-        if next.is_empty() {
-            break;
-        }
-        let of_node: std::collections::BTreeMap<usize, Split> = level.iter().zip(&splits).filter_map(|(n, s)| Some((*n, (*s)?))).collect();
-        for (row, at) in place.iter_mut().enumerate() {
-            if let Some(split) = of_node.get(at) {
-                let right = usize::from(binned.columns[split.feature][row]) > split.bin;
-                *at = usize::from(tree[*at].left) + usize::from(right);
-            }
-        }
-        level = next;
-    }
-    let mut sums = vec![(0.0, 0.0); tree.len()];
-    for (at, slope) in place.iter().zip(slopes) {
-        sums[*at].0 += slope.0;
-        sums[*at].1 += slope.1;
-    }
-    // Children come after their parents.
-    for at in (0..tree.len()).rev().filter(|at| tree[*at].feature != LEAF) {
-        let left = usize::from(tree[at].left);
-        sums[at] = (sums[left].0 + sums[left + 1].0, sums[left].1 + sums[left + 1].1);
-    }
-    for (node, (gradient, hessian)) in tree.iter_mut().zip(sums) {
-        node.value = (-gradient / (hessian + RIDGE) * growth.rate) as f32;
-    }
-    (tree, place)
+/// A leaf that may still be split: its rows and, per feature, the sums of its bins.
+struct Open {
+    node: usize,
+    rows: Vec<u32>,
+    sums: Vec<Vec<Slope>>,
 }
 
-/// The best split of each node of a level; features are searched side by side, compared in order.
-fn best_splits(binned: &Binned, slopes: &[(f64, f64)], place: &[usize], level: &[usize], nodes: usize) -> Vec<Option<Split>> {
-    let mut slot = vec![usize::MAX; nodes];
-    level.iter().enumerate().for_each(|(i, node)| slot[*node] = i);
-    let per_feature: Vec<Vec<Option<Split>>> = (0..binned.columns.len())
-        .into_par_iter()
-        .map(|feature| {
-            let bins = binned.edges[feature].len() + 1;
-            let mut sums = vec![(0.0f64, 0.0f64); bins * level.len()];
-            for ((bin, at), slope) in binned.columns[feature].iter().zip(place).zip(slopes) {
-                let slot = slot[*at];
-                if slot != usize::MAX {
-                    let sum = &mut sums[slot * bins + usize::from(*bin)];
-                    sum.0 += slope.0;
-                    sum.1 += slope.1;
+/// Grows one tree.
+struct Grower<'a> {
+    binned: &'a Binned,
+    slopes: &'a [Slope],
+    features: &'a [usize],
+}
+
+impl Grower<'_> {
+    fn grow(&self, growth: Growth, margins: &mut [f64], gains: &mut [f32]) -> Vec<Node> {
+        let all: Vec<u32> = (0..u32::try_from(self.slopes.len()).unwrap_or(u32::MAX)).collect();
+        let mut tree = vec![self.leaf(&all, growth)];
+        let sums = self.sums(&all);
+        let mut level = vec![Open { node: 0, rows: all, sums }];
+        let mut leaves: Vec<(usize, Vec<u32>)> = Vec::new();
+        for depth in 0..growth.depth {
+            let mut next = Vec::new();
+            for open in level {
+                let Some(split) = self.best_split(&open.sums) else {
+                    leaves.push((open.node, open.rows));
+                    continue;
+                };
+                gains[split.feature] += split.gain as f32;
+                let column = &self.binned.columns[split.feature];
+                let (left, right): (Vec<u32>, Vec<u32>) =
+                    open.rows.iter().partition(|row| usize::from(column[**row as usize]) <= split.bin);
+                let node = tree.len();
+                tree[open.node].feature = u16::try_from(split.feature).unwrap_or(LEAF);
+                tree[open.node].threshold = self.binned.edges[split.feature][split.bin];
+                tree[open.node].left = u16::try_from(node).unwrap_or(0);
+                tree.extend([self.leaf(&left, growth), self.leaf(&right, growth)]);
+                if depth + 1 == growth.depth {
+                    leaves.extend([(node, left), (node + 1, right)]);
+                } else {
+                    let (left_sums, right_sums) = self.children(&left, &right, open.sums);
+                    next.push(Open { node, rows: left, sums: left_sums });
+                    next.push(Open { node: node + 1, rows: right, sums: right_sums });
                 }
             }
-            sums.chunks_exact(bins).map(|sums| best_split(sums, feature)).collect()
-        })
-        .collect();
-    (0..level.len())
-        .map(|node| {
-            let of_features = per_feature.iter().filter_map(|splits| splits[node]);
-            of_features.reduce(|best, split| if split.gain > best.gain { split } else { best })
-        })
-        .collect()
+            level = next;
+        }
+        leaves.extend(level.into_iter().map(|open| (open.node, open.rows)));
+        for (node, rows) in leaves {
+            rows.iter().for_each(|row| margins[*row as usize] += f64::from(tree[node].value));
+        }
+        tree
+    }
+
+    fn leaf(&self, rows: &[u32], growth: Growth) -> Node {
+        let sum = rows.iter().fold(Slope::default(), |sum, row| sum.plus(self.slopes[*row as usize]));
+        let value = (-sum.gradient / (sum.hessian + RIDGE) * growth.rate) as f32;
+        Node { feature: LEAF, threshold: 0.0, left: 0, value }
+    }
+
+    /// Sums of two halves of a node: the smaller is counted, the larger is what remains.
+    fn children(&self, left: &[u32], right: &[u32], parent: Vec<Vec<Slope>>) -> (Vec<Vec<Slope>>, Vec<Vec<Slope>>) {
+        let counted = self.sums(if left.len() <= right.len() { left } else { right });
+        let mut rest = parent;
+        for (rest, counted) in rest.iter_mut().zip(&counted) {
+            rest.iter_mut().zip(counted).for_each(|(sum, part)| *sum = sum.minus(*part));
+        }
+        if left.len() <= right.len() { (counted, rest) } else { (rest, counted) }
+    }
+
+    /// Per feature, the sums of the rows in each bin. Features are counted side by side, rows in order, so the
+    /// sums are the same for any number of threads.
+    fn sums(&self, rows: &[u32]) -> Vec<Vec<Slope>> {
+        let of_feature = |feature: &usize| {
+            let column = &self.binned.columns[*feature];
+            let mut sums = vec![Slope::default(); self.binned.edges[*feature].len() + 1];
+            for row in rows {
+                let (sum, slope) = (&mut sums[usize::from(column[*row as usize])], self.slopes[*row as usize]);
+                sum.gradient += slope.gradient;
+                sum.hessian += slope.hessian;
+            }
+            sums
+        };
+        self.features.par_iter().with_min_len(8).map(of_feature).collect()
+    }
+
+    fn best_split(&self, sums: &[Vec<Slope>]) -> Option<Split> {
+        let of_features = self.features.iter().zip(sums).filter_map(|(feature, sums)| best_split(sums, *feature));
+        of_features.reduce(|best, split| if split.gain > best.gain { split } else { best })
+    }
 }
 
-fn best_split(sums: &[(f64, f64)], feature: usize) -> Option<Split> {
-    let whole = sums.iter().fold((0.0, 0.0), |a, s| (a.0 + s.0, a.1 + s.1));
-    let worth = |s: (f64, f64)| s.0 * s.0 / (s.1 + RIDGE);
-    let (mut left, mut best) = ((0.0, 0.0), None::<Split>);
+fn best_split(sums: &[Slope], feature: usize) -> Option<Split> {
+    let whole = sums.iter().fold(Slope::default(), |sum, s| sum.plus(*s));
+    let (mut left, mut best) = (Slope::default(), None::<Split>);
     for (bin, sum) in sums.iter().enumerate().take(sums.len().saturating_sub(1)) {
-        left = (left.0 + sum.0, left.1 + sum.1);
-        let right = (whole.0 - left.0, whole.1 - left.1);
-        if left.1 < LEAST_HESSIAN || right.1 < LEAST_HESSIAN {
+        left = left.plus(*sum);
+        let right = whole.minus(left);
+        if left.hessian < LEAST_HESSIAN || right.hessian < LEAST_HESSIAN {
             continue;
         }
-        let gain = worth(left) + worth(right) - worth(whole);
+        let gain = left.worth() + right.worth() - whole.worth();
         if gain > 1e-9 && best.is_none_or(|b| gain > b.gain) {
             best = Some(Split { gain, feature, bin });
         }

@@ -3,7 +3,7 @@
 //! Both graphs have the same pages. Links count once per pair, never to the page itself, and lead
 //! to the page that stands for an address (redirects and canonical links followed).
 
-use crate::page::LinkKind;
+use crate::page::{LinkKind, LinkPosition};
 use crate::site_index::{PageId, SiteIndex};
 use std::collections::VecDeque;
 
@@ -51,6 +51,9 @@ pub struct LinkGraph {
     pub body: Neighbours,
     /// Body and template links.
     pub all: Neighbours,
+    /// Links that stand in the main content, those that repeat on many pages included: what a reader of the text can
+    /// follow already.
+    pub content: Neighbours,
     /// Clicks from the start page over all links; `None` when it cannot be reached.
     pub depth: Vec<Option<u32>>,
     /// PageRank over body links, scaled so that the mean is 1.
@@ -61,7 +64,7 @@ pub struct LinkGraph {
 #[must_use]
 pub fn build(site: &SiteIndex, start: Option<PageId>) -> LinkGraph {
     let mut body = vec![Vec::new(); site.pages.len()];
-    let mut all = body.clone();
+    let (mut all, mut content) = (body.clone(), body.clone());
     for id in site.ids() {
         let source = site.canonical[id.index()];
         for link in &site.page(id).links {
@@ -70,12 +73,15 @@ pub fn build(site: &SiteIndex, start: Option<PageId>) -> LinkGraph {
             if link.kind == LinkKind::Body {
                 body[source.index()].push(target);
             }
+            if link.kind == LinkKind::Body || link.position == LinkPosition::Content {
+                content[source.index()].push(target);
+            }
         }
     }
-    let (body, all) = (Neighbours::new(body), Neighbours::new(all));
+    let (body, all, content) = (Neighbours::new(body), Neighbours::new(all), Neighbours::new(content));
     let depth = start.map_or_else(|| vec![None; site.pages.len()], |start| depths(&all, start));
     let authority = authority(&body);
-    LinkGraph { body, all, depth, authority }
+    LinkGraph { body, all, content, depth, authority }
 }
 
 /// Clicks from `start` to every page.

@@ -11,6 +11,7 @@ pub mod decode;
 pub mod edit;
 pub mod graph;
 pub mod guardrail;
+pub mod habits;
 pub mod language;
 pub mod nearest;
 pub mod opportunity;

@@ -6,7 +6,7 @@
 //! page that is asked about did not exist.
 
 use crate::corpus::{Corpus, NO_LINK, PageText, is_prose};
-use crate::page::{BlockKind, LinkKind};
+use crate::page::{BlockKind, LinkKind, Page};
 use crate::site_index::{PageId, SiteIndex};
 use crate::text::{Term, Word, is_generic};
 use rayon::prelude::*;
@@ -20,6 +20,9 @@ const MAX_TARGETS: usize = 60;
 /// Number of a phrase.
 pub type PhraseId = u32;
 
+/// Number made of the very letters of a phrase: `SELECT` and `select` are one phrase in two forms.
+pub type Form = u32;
+
 /// What ties a phrase to a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tie {
@@ -29,6 +32,8 @@ pub struct Tie {
     pub heading_share: f32,
     /// Pages whose body links use the phrase for the target, sorted.
     pub linked_by: Vec<PageId>,
+    /// The same by the letters that stand there, sorted by page.
+    forms: Vec<(PageId, Form)>,
 }
 
 /// One place of a page where a phrase stands.
@@ -44,9 +49,12 @@ pub struct Occurrence {
     pub words: u32,
     /// Page the words already link to, or `NO_LINK`.
     pub links_to: u32,
+    /// The letters.
+    pub form: Form,
 }
 
 /// All phrases of a site, their targets and their places.
+#[derive(Debug, Default)]
 pub struct Phrases {
     numbers: HashMap<Box<[Term]>, PhraseId>,
     /// Per phrase, the targets it stands for.
@@ -55,6 +63,8 @@ pub struct Phrases {
     pub weight: Vec<f32>,
     /// Per phrase, how many pages hold it in running text.
     pub pages_with: Vec<u32>,
+    /// Per phrase and form, how many pages hold it in running text.
+    pages_with_form: HashMap<(PhraseId, Form), u32>,
     /// Per page, where phrases stand in it, in reading order, longest first at one place.
     pub occurrences: Vec<Vec<Occurrence>>,
 }
@@ -63,8 +73,7 @@ impl Phrases {
     /// Collects the phrases of all `targets` and finds them in all pages. `counts_as_link` says whether
     /// the body links of a page are taken for anchors (archives and menus pages are not).
     pub fn new(site: &SiteIndex, corpus: &Corpus, targets: impl Fn(PageId) -> bool, counts_as_link: impl Fn(PageId) -> bool) -> Self {
-        let mut phrases =
-            Self { numbers: HashMap::new(), ties: Vec::new(), weight: Vec::new(), pages_with: Vec::new(), occurrences: Vec::new() };
+        let mut phrases = Self::default();
         for target in site.ids().filter(|id| targets(*id)) {
             phrases.add_titles(corpus, target);
         }
@@ -72,7 +81,7 @@ impl Phrases {
             phrases.add_anchors(site, corpus, source, &targets);
         }
         phrases.drop_common();
-        phrases.find_all(corpus);
+        phrases.find_all(site, corpus);
         phrases
     }
 
@@ -91,6 +100,24 @@ impl Phrases {
     pub fn linked_by(&self, phrase: PhraseId, target: PageId, except: PageId) -> usize {
         let Some(tie) = self.ties[phrase as usize].get(&target) else { return 0 };
         tie.linked_by.len() - usize::from(tie.linked_by.binary_search(&except).is_ok())
+    }
+
+    /// Of the pages other than `except` on which the phrase is a link, the share on which it leads to the target.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "page counts are small")]
+    pub fn link_share(&self, phrase: PhraseId, target: PageId, except: PageId) -> f32 {
+        let all: usize = self.ties[phrase as usize].keys().map(|t| self.linked_by(phrase, *t, except)).sum();
+        self.linked_by(phrase, target, except) as f32 / all.max(1) as f32
+    }
+
+    /// As [`Phrases::link_probability`], counting only pages on which the phrase stands in these letters.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "page counts are small")]
+    pub fn form_probability(&self, phrase: PhraseId, form: Form, target: PageId, except: PageId) -> f32 {
+        let Some(tie) = self.ties[phrase as usize].get(&target) else { return 0.0 };
+        let linked = tie.forms.iter().filter(|(page, f)| *f == form && *page != except).count();
+        let pages = self.pages_with_form.get(&(phrase, form)).copied().unwrap_or(0) as usize;
+        linked as f32 / (pages.saturating_sub(1).max(linked) as f32 + 1.0)
     }
 
     fn number(&mut self, corpus: &Corpus, words: &[Word]) -> PhraseId {
@@ -156,9 +183,13 @@ impl Phrases {
                 continue;
             }
             let number = self.number(corpus, trimmed);
-            let linked_by = &mut self.ties[number as usize].entry(target).or_default().linked_by;
-            if let Err(place) = linked_by.binary_search(&source) {
-                linked_by.insert(place, source);
+            let tie = self.ties[number as usize].entry(target).or_default();
+            if let Err(place) = tie.linked_by.binary_search(&source) {
+                tie.linked_by.insert(place, source);
+            }
+            let form = (source, form(&page.blocks[index].text, trimmed));
+            if let Err(place) = tie.forms.binary_search(&form) {
+                tie.forms.insert(place, form);
             }
         }
     }
@@ -172,7 +203,7 @@ impl Phrases {
         }
     }
 
-    fn find_all(&mut self, corpus: &Corpus) {
+    fn find_all(&mut self, site: &SiteIndex, corpus: &Corpus) {
         let mut longest = vec![0u8; corpus.lexicon.len()];
         for (terms, number) in &self.numbers {
             if !self.ties[*number as usize].is_empty() {
@@ -181,28 +212,38 @@ impl Phrases {
             }
         }
         let numbers = &self.numbers;
-        self.occurrences = corpus.pages.par_iter().map(|page| find_in(page, numbers, &longest)).collect();
+        self.occurrences = corpus.pages.par_iter().zip(&site.pages).map(|(text, page)| find_in(text, page, numbers, &longest)).collect();
         for occurrences in &self.occurrences {
-            let mut seen: Vec<PhraseId> = occurrences.iter().map(|o| o.phrase).collect();
+            let mut seen: Vec<(PhraseId, Form)> = occurrences.iter().map(|o| (o.phrase, o.form)).collect();
             seen.sort_unstable();
             seen.dedup();
-            seen.iter().for_each(|p| self.pages_with[*p as usize] += 1);
+            seen.iter().for_each(|s| *self.pages_with_form.entry(*s).or_default() += 1);
+            seen.dedup_by_key(|(phrase, _)| *phrase);
+            seen.iter().for_each(|(phrase, _)| self.pages_with[*phrase as usize] += 1);
         }
     }
 }
 
-fn find_in(page: &PageText, numbers: &HashMap<Box<[Term]>, PhraseId>, longest: &[u8]) -> Vec<Occurrence> {
+/// The letters of words that stand in a text.
+fn form(text: &str, words: &[Word]) -> Form {
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return 0 };
+    // FNV-1a; two forms of one phrase that fall together only share their counts.
+    text[first.span().start..last.span().end].bytes().fold(0x811c_9dc5, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
+
+fn find_in(text: &PageText, page: &Page, numbers: &HashMap<Box<[Term]>, PhraseId>, longest: &[u8]) -> Vec<Occurrence> {
     let mut found = Vec::new();
-    for (block_number, block) in page.blocks.iter().enumerate().filter(|(_, b)| is_prose(b.kind)) {
+    for (block_number, block) in text.blocks.iter().enumerate().filter(|(_, b)| is_prose(b.kind)) {
         for sentence in &block.sentences {
             for start in sentence.words.clone() {
                 let most = usize::from(longest[block.terms[start] as usize]).min(sentence.words.end - start);
                 for length in (1..=most).rev() {
                     let Some(&phrase) = numbers.get(&block.terms[start..start + length]) else { continue };
                     let links_to = block.links_to[start..start + length].iter().copied().find(|l| *l != NO_LINK).unwrap_or(NO_LINK);
+                    let form = form(&page.blocks[block.index].text, &block.words[start..start + length]);
                     let place = (u32::try_from(block_number), u32::try_from(start), u32::try_from(length));
                     if let (Ok(block), Ok(word), Ok(words)) = place {
-                        found.push(Occurrence { phrase, block, word, words, links_to });
+                        found.push(Occurrence { phrase, block, word, words, links_to, form });
                     }
                 }
             }

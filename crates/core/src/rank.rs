@@ -26,13 +26,27 @@ const COMPARED: &[Signal] = &[
     Signal::HeadingPhrase,
     Signal::AnchorProbability,
     Signal::AnchorUses,
+    Signal::AnchorShare,
+    Signal::AnchorSum,
+    Signal::FormProbability,
+    Signal::Mentions,
     Signal::PhraseWeight,
+    Signal::PhrasePlace,
+    Signal::TitleCosine,
+    Signal::TitleWords,
+    Signal::RareWord,
+    Signal::RareWords,
+    Signal::LinkingPassage,
+    Signal::LinkingPage,
     Signal::Votes,
+    Signal::WideVotes,
+    Signal::TranslationLinks,
     Signal::CommonNeighbours,
     Signal::CoCitation,
     Signal::Coupling,
     Signal::Inlinks,
     Signal::Section,
+    Signal::FolderLift,
 ];
 
 /// Numbers in a row of features.
@@ -42,8 +56,14 @@ pub const WIDTH: usize = COUNT + 2 * COMPARED.len() + 2;
 const FOLDS: usize = 5;
 /// A site with fewer own links than this is ranked by the shipped model alone.
 pub const FEW_LINKS: usize = 60;
-/// Unlinked candidates kept per source for training; the rest tell little more.
-const NEGATIVES: usize = 40;
+/// With this many own links the shipped model has half its weight; with none, all of it.
+const MANY_LINKS: f64 = 400.0;
+/// Unlinked candidates of a source that are learned from: those that look most like links, and some of the rest.
+const HARD: usize = 20;
+const EASY: usize = 6;
+/// Of the unlinked candidates that look most like links, as many as this share of the links are taken for links that
+/// are missing, and teach nothing.
+const SUSPECTED: f64 = 0.35;
 
 /// The shipped model: trees and the fit that makes their margin a probability.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -83,6 +103,8 @@ pub struct Ranking {
     /// How it was made.
     pub report: RankReport,
     prior: Prior,
+    /// What the shipped model's margin counts.
+    prior_weight: f64,
     folds: Vec<Forest>,
 }
 
@@ -95,6 +117,7 @@ impl Ranking {
         let row = &rows[candidate * WIDTH..(candidate + 1) * WIDTH];
         let mut parts = vec![0.0; WIDTH];
         self.prior.forest.add_parts(row, &mut parts);
+        parts.iter_mut().for_each(|part| *part *= self.prior_weight);
         if !self.folds.is_empty() {
             self.folds[source % FOLDS].add_parts(row, &mut parts);
         }
@@ -116,58 +139,119 @@ fn by_signal(parts: &[f64]) -> [f64; COUNT] {
 #[must_use]
 pub fn rank(sources: &[Vec<Candidate>], prior: Prior) -> Ranking {
     let rows: Vec<Vec<f32>> = sources.par_iter().map(|c| features(c)).collect();
-    let base: Vec<Vec<f64>> = rows.par_iter().map(|r| r.chunks_exact(WIDTH).map(|row| prior.margin(row)).collect()).collect();
+    let known: Vec<Vec<f64>> = rows.par_iter().map(|r| r.chunks_exact(WIDTH).map(|row| prior.margin(row)).collect()).collect();
     let links = sources.iter().flatten().filter(|c| c.linked).count();
     let learned = links >= FEW_LINKS;
-    let mut gains = prior.forest.gains.clone();
+    let mut ranking = Ranking { prior, prior_weight: prior_weight(links), ..Ranking::default() };
+    let mut margins = known;
+    if learned {
+        let base: Vec<Vec<f64>> = margins.iter().map(|m| m.iter().map(|m| m * ranking.prior_weight).collect()).collect();
+        let site = Site { sources, rows: &rows, base: &base };
+        // A first round, without much effort, finds the candidates that a second one had better not learn from.
+        let first = site.out_of_fold(&site.grow_folds(&margins, f64::INFINITY, FIRST));
+        let suspected = suspected_above(sources, &first, links);
+        ranking.folds = site.grow_folds(&first, suspected, growth_for(links));
+        margins = site.out_of_fold(&ranking.folds);
+    } else {
+        ranking.prior_weight = 1.0;
+    }
+    let mut gains = ranking.prior.forest.gains.clone();
     gains.resize(WIDTH, 0.0);
-    let folds: Vec<Forest> =
-        if learned { (0..FOLDS).map(|fold| grow_without(fold, sources, &rows, &base, links)).collect() } else { Vec::new() };
-    for forest in &folds {
+    for forest in &ranking.folds {
         gains.iter_mut().zip(&forest.gains).for_each(|(sum, gain)| *sum += gain);
     }
-    let margins = if learned {
-        (0..sources.len()).into_par_iter().map(|s| add_margins(&folds[s % FOLDS], &rows[s], &base[s])).collect()
-    } else {
-        base
-    };
     let fit = learned.then(|| Fit::new(sources, &margins));
     let score = |margin: f64| fit.as_ref().map_or_else(|| sigmoid(margin), |f| f.probability(margin));
-    let scores = margins.into_iter().map(|of_source: Vec<f64>| of_source.into_iter().map(score).collect()).collect();
-    let report = RankReport { links, learned, calibrated: fit.is_some(), shares: shares(&gains) };
-    Ranking { scores, report, prior, folds }
+    ranking.scores = margins.into_iter().map(|of_source: Vec<f64>| of_source.into_iter().map(score).collect()).collect();
+    ranking.report = RankReport { links, learned, calibrated: fit.is_some(), shares: shares(&gains) };
+    ranking
 }
 
-fn add_margins(forest: &Forest, rows: &[f32], base: &[f64]) -> Vec<f64> {
-    rows.chunks_exact(WIDTH).zip(base).map(|(row, base)| base + forest.margin(row)).collect()
+/// What the shipped model counts beside what the site teaches.
+#[expect(clippy::cast_precision_loss, reason = "link counts are far below 2^52")]
+fn prior_weight(links: usize) -> f64 {
+    1.0 - 0.5 * (links as f64 / MANY_LINKS).min(1.0)
 }
+
+const FIRST: Growth = Growth { trees: 40, depth: 4, rate: 0.1 };
 
 /// More links carry more trees.
 fn growth_for(links: usize) -> Growth {
-    Growth { trees: (links / 4).clamp(15, 150), depth: 4, rate: 0.08 }
+    Growth { trees: (links / 4).clamp(15, 100), depth: 5, rate: 0.08 }
 }
 
-/// Grows trees on all sources but those of one fold.
-fn grow_without(fold: usize, sources: &[Vec<Candidate>], rows: &[Vec<f32>], base: &[Vec<f64>], links: usize) -> Forest {
-    let kept = (0..sources.len()).filter(|s| s % FOLDS != fold);
-    let table = Table::new(kept.map(|s| (sources[s].as_slice(), rows[s].as_slice(), base[s].as_slice())));
-    grow(&table.rows(), growth_for(links))
+/// The candidates of a site, their features, and their margins before anything is learned.
+struct Site<'a> {
+    sources: &'a [Vec<Candidate>],
+    rows: &'a [Vec<f32>],
+    base: &'a [Vec<f64>],
 }
 
-/// Grows a model for shipping on the candidates of several sites.
+impl Site<'_> {
+    /// For each fold, trees grown on the sources of the others.
+    fn grow_folds(&self, margins: &[Vec<f64>], suspected: f64, growth: Growth) -> Vec<Forest> {
+        let without = |fold: usize| {
+            let mut table = Table::default();
+            for s in (0..self.sources.len()).filter(|s| s % FOLDS != fold) {
+                table.add(&self.sources[s], &self.rows[s], &self.base[s], &margins[s], suspected, 1.0);
+            }
+            grow(&table.rows(), growth)
+        };
+        (0..FOLDS).into_par_iter().map(without).collect()
+    }
+
+    /// Margins of all candidates by the trees that did not see their source.
+    fn out_of_fold(&self, folds: &[Forest]) -> Vec<Vec<f64>> {
+        let of_source = |s: usize| {
+            let rows = self.rows[s].chunks_exact(WIDTH).zip(&self.base[s]);
+            rows.map(|(row, base)| base + folds[s % FOLDS].margin(row)).collect()
+        };
+        (0..self.sources.len()).into_par_iter().map(of_source).collect()
+    }
+}
+
+/// The margin above which an unlinked candidate is taken for a link that is missing.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of candidates")]
+fn suspected_above(sources: &[Vec<Candidate>], margins: &[Vec<f64>], links: usize) -> f64 {
+    let pairs = sources.iter().zip(margins).filter(|(c, _)| c.iter().any(|c| c.linked));
+    let mut open: Vec<f64> = pairs.flat_map(|(c, m)| c.iter().zip(m).filter(|(c, _)| !c.linked).map(|(_, m)| *m)).collect();
+    let place = (links as f64 * SUSPECTED) as usize;
+    if place >= open.len() {
+        return f64::INFINITY;
+    }
+    *open.select_nth_unstable_by(place, |a, b| b.total_cmp(a)).1
+}
+
+/// Grows a model for shipping on the candidates of several sites. Large sites count more than small ones, but not by
+/// all their links.
 #[must_use]
-pub fn grow_prior(sources: &[Vec<Candidate>], growth: Growth) -> Prior {
-    let rows: Vec<Vec<f32>> = sources.par_iter().map(|c| features(c)).collect();
-    let links = sources.iter().flatten().filter(|c| c.linked).count();
-    let all: usize = sources.iter().map(Vec::len).sum();
+pub fn grow_prior(sites: &[Vec<Vec<Candidate>>], growth: Growth) -> Prior {
+    let rows: Vec<Vec<Vec<f32>>> = sites.iter().map(|site| site.par_iter().map(|c| features(c)).collect()).collect();
+    let all: Vec<&Candidate> = sites.iter().flatten().flatten().collect();
+    let links = all.iter().filter(|c| c.linked).count();
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-    let bias = ((links.max(1) as f64) / (all.max(2) - links.min(all - 1)) as f64).ln();
-    let base: Vec<Vec<f64>> = sources.iter().map(|c| vec![bias; c.len()]).collect();
-    let table = Table::new((0..sources.len()).map(|s| (sources[s].as_slice(), rows[s].as_slice(), base[s].as_slice())));
-    Prior { forest: grow(&table.rows(), growth), bias }
+    let bias = ((links.max(1) as f64) / (all.len().max(2) - links.min(all.len() - 1)) as f64).ln();
+    let mut prior = Prior { forest: Forest::default(), bias };
+    // Three rounds: any unlinked candidates; those that look like links; those but the ones that must be links.
+    for (growth, suspecting) in [(FIRST, false), (FIRST, false), (growth, true)] {
+        let mut table = Table::default();
+        for (site, rows) in sites.iter().zip(&rows) {
+            let margins: Vec<Vec<f64>> = rows.par_iter().map(|r| r.chunks_exact(WIDTH).map(|row| prior.margin(row)).collect()).collect();
+            let links = site.iter().flatten().filter(|c| c.linked).count();
+            let suspected = if suspecting { suspected_above(site, &margins, links) } else { f64::INFINITY };
+            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "weights are f32 by design")]
+            let weight = (1.0 / (links.max(1) as f64 / MANY_LINKS).max(1.0).sqrt()) as f32;
+            for ((candidates, rows), margins) in site.iter().zip(rows).zip(&margins) {
+                table.add(candidates, rows, &vec![bias; candidates.len()], margins, suspected, weight);
+            }
+        }
+        prior.forest = grow(&table.rows(), growth);
+    }
+    prior
 }
 
-/// Training rows of some sources: all links, and a sample of the rest that stands for all of it.
+/// Training rows of some sources: all links, and of the rest those that look most like links and a sample that
+/// stands for the others.
 #[derive(Default)]
 struct Table {
     values: Vec<f32>,
@@ -177,33 +261,29 @@ struct Table {
 }
 
 impl Table {
+    /// Adds one source. `margins` say what looks like a link.
     #[expect(clippy::cast_precision_loss, reason = "candidates of a source are few")]
-    fn new<'a>(sources: impl Iterator<Item = (&'a [Candidate], &'a [f32], &'a [f64])>) -> Self {
-        let mut table = Self::default();
-        for (candidates, rows, base) in sources {
-            let links = candidates.iter().filter(|c| c.linked).count();
-            if links == 0 {
-                continue;
-            }
-            // A source with many links must not drown the others: what counts is each page's list.
-            let weight = 1.0 / (links as f32).sqrt();
-            let unlinked = candidates.len() - links;
-            let step = unlinked.div_ceil(NEGATIVES).max(1);
-            let mut seen = 0;
-            for ((candidate, row), base) in candidates.iter().zip(rows.chunks_exact(WIDTH)).zip(base) {
-                let taken = candidate.linked || {
-                    seen += 1;
-                    (seen + candidate.target.index()) % step == 0
-                };
-                if taken {
-                    table.values.extend_from_slice(row);
-                    table.labels.push(candidate.linked);
-                    table.weights.push(if candidate.linked { weight } else { weight * step as f32 });
-                    table.base.push(*base);
-                }
-            }
+    fn add(&mut self, candidates: &[Candidate], rows: &[f32], base: &[f64], margins: &[f64], suspected: f64, site_weight: f32) {
+        let links = candidates.iter().filter(|c| c.linked).count();
+        if links == 0 {
+            return;
         }
-        table
+        // A source with many links must not drown the others: what counts is each page's list.
+        let weight = site_weight / (links as f32).sqrt();
+        let mut open: Vec<usize> = (0..candidates.len()).filter(|i| !candidates[*i].linked && margins[*i] < suspected).collect();
+        open.sort_by(|a, b| margins[*b].total_cmp(&margins[*a]).then(a.cmp(b)));
+        let (hard, rest) = open.split_at(open.len().min(HARD));
+        let step = rest.len().div_ceil(EASY).max(1);
+        let linked = (0..candidates.len()).filter(|i| candidates[*i].linked).map(|i| (i, weight));
+        let easy: Vec<usize> = rest.iter().copied().step_by(step).collect();
+        let stands_for = rest.len() as f32 / easy.len().max(1) as f32;
+        let taken = linked.chain(hard.iter().map(|i| (*i, weight))).chain(easy.into_iter().map(|i| (i, weight * stands_for)));
+        for (i, weight) in taken {
+            self.values.extend_from_slice(&rows[i * WIDTH..(i + 1) * WIDTH]);
+            self.labels.push(candidates[i].linked);
+            self.weights.push(weight);
+            self.base.push(base[i]);
+        }
     }
 
     fn rows(&self) -> Rows<'_> {
@@ -267,12 +347,8 @@ struct Fit {
 
 impl Fit {
     fn new(sources: &[Vec<Candidate>], margins: &[Vec<f64>]) -> Self {
-        let rows: Vec<(f64, f64)> = sources
-            .iter()
-            .zip(margins)
-            .filter(|(c, _)| c.iter().any(|c| c.linked))
-            .flat_map(|(c, m)| c.iter().zip(m).map(|(c, m)| (*m, f64::from(u8::from(c.linked)))))
-            .collect();
+        let rows: Vec<(f64, f64)> =
+            sources.iter().zip(margins).flat_map(|(c, m)| c.iter().zip(m).map(|(c, m)| (*m, f64::from(u8::from(c.linked))))).collect();
         let (mut slope, mut offset) = (1.0, 0.0);
         for _ in 0..20 {
             // Gradient and Hessian of the log loss, with a weak pull towards (1, 0).

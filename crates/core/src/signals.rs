@@ -11,11 +11,12 @@
 
 use crate::corpus::{Corpus, NO_LINK};
 use crate::graph::LinkGraph;
+use crate::habits::Habits;
 use crate::nearest;
-use crate::phrases::Phrases;
+use crate::phrases::{Occurrence, Phrases, Tie};
 use crate::site_index::{PageId, SiteIndex};
 use crate::text::Term;
-use crate::tfidf::{TfIdf, best};
+use crate::tfidf::{AtHome, TfIdf, best};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,6 +24,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const VOTERS: usize = 20;
 /// Pages with more neighbours than this connect everything with everything and say nothing.
 const HUB: usize = 400;
+/// A phrase that is this much of a title names its page.
+const NAMING_SHARE: f32 = 0.5;
+/// Linking pages compared with the source.
+const LINKERS: usize = 30;
 /// BM25's usual constants (Robertson and Zaragoza 2009).
 const BM25_K: f32 = 1.2;
 const BM25_B: f32 = 0.75;
@@ -50,14 +55,30 @@ signals! {
     HeadingPhrase: "a section heading of the target found in the source",
     AnchorProbability: "how often words of the source are a link to the target elsewhere",
     AnchorUses: "how many pages use words of the source as a link to the target",
+    AnchorShare: "how often those words, where they are a link, lead to the target",
+    AnchorSum: "likelihood that any words of the source are a link to the target elsewhere",
+    FormProbability: "how often these very letters are a link to the target elsewhere",
+    Mentions: "places of the source that name the target",
     PhraseWeight: "rarity of the best phrase that stands for the target",
+    PhrasePlace: "how early words that stand for the target appear",
+    TitleCosine: "cosine of the two titles",
+    TitleWords: "words that both titles share, by rarity",
+    RareWord: "rarest word of the source that is most at home in the target",
+    RareWords: "rare words of the source that are at home in the target",
+    LinkingPassage: "best cosine of a passage of the source with a passage that links to the target",
+    LinkingPage: "best cosine of the source with a page that links to the target",
     Votes: "similar pages that link to the target",
+    WideVotes: "pages of a wider circle that link to the target",
+    TranslationLinks: "the source's versions in other languages link to the target or its versions",
     CommonNeighbours: "pages linked with both (Adamic and Adar)",
     CoCitation: "pages that link to both",
     Coupling: "pages both link to",
     Reciprocal: "the target links to the source",
     Inlinks: "body inlinks of the target from other pages",
     Section: "share of the path that both have in common",
+    FolderLift: "how readily the source's folder links into the target's",
+    InMenu: "a menu or widget of the source holds the target",
+    MenuShare: "share of the pages whose menus hold the target",
     DateDistance: "years between the two dates",
     SourceNewer: "the source is newer than the target",
     SourceLength: "words of the source",
@@ -98,6 +119,12 @@ pub struct SiteVectors {
 }
 
 impl SiteVectors {
+    /// The vector of a passage, by its number in the page.
+    #[must_use]
+    pub fn passage(&self, page: PageId, passage: usize) -> Option<&[f32]> {
+        self.passages[page.index()].get(passage * self.dimensions..(passage + 1) * self.dimensions)
+    }
+
     fn page(&self, id: PageId) -> &[f32] {
         &self.pages[id.index() * self.dimensions..(id.index() + 1) * self.dimensions]
     }
@@ -109,8 +136,7 @@ impl SiteVectors {
     /// Cosine of a passage of one page with another page.
     #[must_use]
     pub fn passage_cosine(&self, source: PageId, passage: usize, target: PageId) -> f32 {
-        let rows = &self.passages[source.index()];
-        rows.get(passage * self.dimensions..(passage + 1) * self.dimensions).map_or(0.0, |row| dot(row, self.page(target)))
+        self.passage(source, passage).map_or(0.0, |row| dot(row, self.page(target)))
     }
 
     /// Cosine of two pages' vectors; 0 where one has none.
@@ -134,6 +160,8 @@ pub struct Evidence<'a> {
     pub words: &'a TfIdf,
     /// Their meaning.
     pub vectors: &'a SiteVectors,
+    /// How the site links.
+    pub habits: &'a Habits,
     /// Per page, the nearest pages by vector, nearest first.
     pub near: Vec<Vec<(PageId, f32)>>,
     /// Average content length of a page in words.
@@ -160,13 +188,19 @@ impl<'a> Evidence<'a> {
         let near: Vec<(PageId, f32)> = self.near[source.index()].iter().copied().filter(|(t, _)| allowed(*t)).take(k).collect();
         let by_words = self.words.nearest(source, k.max(VOTERS), allowed);
         let named = self.named(source, allowed);
-        let votes = self.votes(source, &near, &by_words, allowed);
+        let votes = self.votes(source, &near[..near.len().min(VOTERS)], &by_words[..by_words.len().min(VOTERS)], allowed);
+        let wide = self.votes(source, &near, &by_words, allowed);
         let neighbours = self.common_neighbours(source, allowed);
+        let translations = self.habits.translation_links(self.graph, source, allowed);
+        let at_home = self.words.at_home(source, allowed);
 
         let mut chosen: BTreeSet<PageId> = near.iter().chain(by_words.iter().take(k)).map(|(t, _)| *t).collect();
         chosen.extend(best_by(&named, k, |n| n.phrase_share * n.phrase_weight));
-        chosen.extend(best_by(&named, k, |n| n.anchor_probability));
+        // A long page may well link a hundred pages by their known anchors.
+        chosen.extend(best_by(&named, 3 * k, |n| n.anchor_probability));
         chosen.extend(best_by(&votes, k, |v| *v));
+        chosen.extend(best_by(&translations, k, |v| *v));
+        chosen.extend(best_by(&at_home, k / 2, |h| h.best));
         chosen.extend(best_by(&neighbours, k, |v| *v));
         chosen.extend(self.graph.body.out[source.index()].iter().copied().filter(|t| allowed(*t)));
 
@@ -176,7 +210,18 @@ impl<'a> Evidence<'a> {
             .map(|&target| Candidate {
                 target,
                 linked: self.graph.body.links(source, target),
-                values: self.pair_values(source, target, named.get(&target), votes.get(&target), neighbours.get(&target)),
+                values: self.pair_values(
+                    source,
+                    target,
+                    &Found {
+                        named: named.get(&target).cloned().unwrap_or_default(),
+                        at_home: at_home.get(&target).copied().unwrap_or_default(),
+                        votes: votes.get(&target).copied().unwrap_or(0.0),
+                        wide_votes: wide.get(&target).copied().unwrap_or(0.0),
+                        translations: translations.get(&target).copied().unwrap_or(0.0),
+                        neighbours: neighbours.get(&target).copied().unwrap_or(0.0),
+                    },
+                ),
             })
             .collect();
         self.add_title_values(source, &mut rows);
@@ -187,35 +232,51 @@ impl<'a> Evidence<'a> {
     /// Targets whose title or known anchors stand in the source.
     fn named(&self, source: PageId, allowed: &dyn Fn(PageId) -> bool) -> BTreeMap<PageId, Named> {
         let mut named: BTreeMap<PageId, Named> = BTreeMap::new();
-        let mut last = None;
-        let mut occurrences: Vec<_> = self.phrases.occurrences[source.index()].iter().map(|o| (o.phrase, o.links_to)).collect();
-        occurrences.sort_unstable();
-        for (phrase, links_to) in occurrences {
-            if last == Some((phrase, links_to)) {
-                continue;
-            }
-            last = Some((phrase, links_to));
-            for (&target, tie) in &self.phrases.ties[phrase as usize] {
-                if (links_to != NO_LINK && links_to != target.0) || !allowed(target) {
-                    continue;
-                }
+        let mut places: Vec<&Occurrence> = self.phrases.occurrences[source.index()].iter().collect();
+        places.sort_by_key(|o| o.phrase);
+        for places in places.chunk_by(|a, b| a.phrase == b.phrase) {
+            for (&target, tie) in self.phrases.ties[places[0].phrase as usize].iter().filter(|(t, _)| allowed(**t)) {
                 let entry = named.entry(target).or_default();
-                let uses = self.phrases.linked_by(phrase, target, source);
-                let weight = self.phrases.weight[phrase as usize];
-                entry.heading_share = entry.heading_share.max(tie.heading_share * weight);
-                if tie.title_share * weight > entry.phrase_share * entry.phrase_weight {
-                    (entry.phrase_share, entry.phrase_weight) = (tie.title_share, weight);
-                }
-                if uses > 0 {
-                    let probability = self.phrases.link_probability(phrase, target, source);
-                    entry.anchor_probability = entry.anchor_probability.max(probability);
-                    entry.anchor_uses += uses;
-                    entry.anchor_weight = entry.anchor_weight.max(weight);
-                }
+                self.add_phrase(source, target, tie, places, entry);
             }
         }
         named.retain(|_, n| n.anchor_uses > 0 || n.phrase_share > 0.0 || n.heading_share > 0.0);
         named
+    }
+
+    /// What one phrase of the source says for one target.
+    fn add_phrase(&self, source: PageId, target: PageId, tie: &Tie, places: &[&Occurrence], entry: &mut Named) {
+        let phrase = places[0].phrase;
+        let uses = self.phrases.linked_by(phrase, target, source);
+        // A phrase that only the source itself uses for the target says nothing.
+        if uses == 0 && tie.title_share == 0.0 && tie.heading_share == 0.0 {
+            return;
+        }
+        // Words that lead to another page do not speak of this one.
+        let free = places.iter().filter(|o| o.links_to == NO_LINK || o.links_to == target.0);
+        let text = self.corpus.page(source);
+        let Some(first) = free.clone().map(|o| text.block_offsets[o.block as usize] + o.word as usize).min() else { return };
+        let weight = self.phrases.weight[phrase as usize];
+        entry.first_place = entry.first_place.min(first);
+        entry.heading_share = entry.heading_share.max(tie.heading_share * weight);
+        if tie.title_share * weight > entry.phrase_share * entry.phrase_weight {
+            (entry.phrase_share, entry.phrase_weight) = (tie.title_share, weight);
+        }
+        if uses > 0 || tie.title_share >= NAMING_SHARE {
+            entry.mentions += free.clone().count();
+        }
+        if uses > 0 {
+            let probability = self.phrases.link_probability(phrase, target, source);
+            if probability > entry.anchor_probability {
+                entry.anchor_probability = probability;
+                entry.anchor_share = self.phrases.link_share(phrase, target, source);
+            }
+            let letters = free.map(|o| self.phrases.form_probability(phrase, o.form, target, source)).fold(0.0, f32::max);
+            entry.form_probability = entry.form_probability.max(letters);
+            entry.anchor_miss *= 1.0 - probability;
+            entry.anchor_uses += uses;
+            entry.anchor_weight = entry.anchor_weight.max(weight);
+        }
     }
 
     /// Similarity-weighted share of the most similar pages that link to each target.
@@ -226,8 +287,8 @@ impl<'a> Evidence<'a> {
         by_words: &[(PageId, f32)],
         allowed: &dyn Fn(PageId) -> bool,
     ) -> BTreeMap<PageId, f32> {
-        let mut voters: BTreeMap<PageId, f32> = by_words.iter().take(VOTERS).copied().collect();
-        for (page, cosine) in near.iter().take(VOTERS) {
+        let mut voters: BTreeMap<PageId, f32> = by_words.iter().copied().collect();
+        for (page, cosine) in near {
             *voters.entry(*page).or_default() += cosine;
         }
         let total: f32 = voters.values().sum::<f32>().max(1e-6);
@@ -258,11 +319,10 @@ impl<'a> Evidence<'a> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-    fn pair_values(&self, source: PageId, target: PageId, named: Option<&Named>, votes: Option<&f32>, neighbours: Option<&f32>) -> Values {
+    fn pair_values(&self, source: PageId, target: PageId, found: &Found) -> Values {
         let mut values = [0.0; COUNT];
         let mut set = |signal: Signal, value: f32| values[signal as usize] = value;
-        let (body, none) = (&self.graph.body, Named::default());
-        let named = named.unwrap_or(&none);
+        let (body, named) = (&self.graph.body, &found.named);
         set(Signal::PageCosine, self.vectors.cosine(source, target));
         set(Signal::WordCosine, self.words.cosine(source, target));
         set(Signal::TitlePhrase, named.phrase_share);
@@ -270,8 +330,24 @@ impl<'a> Evidence<'a> {
         set(Signal::HeadingPhrase, named.heading_share);
         set(Signal::AnchorProbability, named.anchor_probability);
         set(Signal::AnchorUses, (named.anchor_uses as f32).ln_1p());
-        set(Signal::Votes, votes.copied().unwrap_or(0.0));
-        set(Signal::CommonNeighbours, neighbours.copied().unwrap_or(0.0));
+        set(Signal::AnchorShare, named.anchor_share);
+        set(Signal::AnchorSum, 1.0 - named.anchor_miss);
+        set(Signal::FormProbability, named.form_probability);
+        set(Signal::Mentions, (named.mentions as f32).ln_1p());
+        set(Signal::TranslationLinks, found.translations);
+        set(Signal::PhrasePlace, 1.0 / (1.0 + named.first_place as f32 / 100.0));
+        set(Signal::RareWord, found.at_home.best);
+        set(Signal::RareWords, found.at_home.sum);
+        set(Signal::Votes, found.votes);
+        set(Signal::WideVotes, found.wide_votes);
+        set(Signal::CommonNeighbours, found.neighbours);
+        set(Signal::LinkingPage, self.linking_page(source, target));
+        set(Signal::FolderLift, self.habits.folder_lift(self.graph, source, target));
+        set(Signal::InMenu, f32::from(u8::from(self.habits.in_menu_of(source, target))));
+        set(Signal::MenuShare, self.habits.menu_share(target));
+        if self.vectors.known[source.index()] && self.vectors.known[target.index()] {
+            set(Signal::TitleCosine, dot(self.vectors.title(source), self.vectors.title(target)));
+        }
         set(Signal::CoCitation, common(&body.into[source.index()], &body.into[target.index()], source) as f32);
         set(Signal::Coupling, common(&body.out[source.index()], &body.out[target.index()], target) as f32);
         set(Signal::Reciprocal, f32::from(u8::from(body.links(target, source))));
@@ -341,8 +417,13 @@ impl<'a> Evidence<'a> {
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     fn add_back_values(&self, source: PageId, rows: &mut [Candidate]) {
         let title: BTreeSet<Term> = self.corpus.page(source).title.iter().filter(|w| !w.function).map(|w| w.term).collect();
+        let own: f32 = title.iter().map(|t| self.corpus.rarity(*t)).sum();
         for row in rows {
             let text = self.corpus.page(row.target);
+            let other: BTreeSet<Term> = text.title.iter().filter(|w| !w.function).map(|w| w.term).collect();
+            let whole = own + other.difference(&title).map(|t| self.corpus.rarity(*t)).sum::<f32>();
+            let shared: f32 = other.intersection(&title).map(|t| self.corpus.rarity(*t)).sum();
+            row.values[Signal::TitleWords as usize] = shared / whole.max(1e-6);
             let mut sum = 0.0;
             for term in &title {
                 let count = self.words.term_count(row.target, *term);
@@ -373,17 +454,77 @@ impl<'a> Evidence<'a> {
                 rows[*place].values[signal as usize] = row.iter().copied().fold(0.0, f32::max);
             }
         }
+        self.add_linking_passages(source, rows);
+    }
+
+    /// Passages of the source beside those that link to the candidates elsewhere.
+    fn add_linking_passages(&self, source: PageId, rows: &mut [Candidate]) {
+        let (mut side, mut owners) = (Vec::new(), Vec::new());
+        for (number, row) in rows.iter().enumerate() {
+            for context in self.habits.contexts(self.vectors, source, row.target) {
+                side.extend_from_slice(context);
+                owners.push(number);
+            }
+        }
+        let passages = &self.vectors.passages[source.index()];
+        let products = nearest::products(&side, passages, self.vectors.dimensions);
+        for (owner, row) in owners.iter().zip(products.chunks_exact(passages.len() / self.vectors.dimensions)) {
+            let value = &mut rows[*owner].values[Signal::LinkingPassage as usize];
+            *value = row.iter().copied().fold(*value, f32::max);
+        }
+    }
+
+    /// Best cosine of the source with another page that links to the target.
+    fn linking_page(&self, source: PageId, target: PageId) -> f32 {
+        let into = self.graph.body.into[target.index()].iter().filter(|p| **p != source).take(LINKERS);
+        into.map(|page| self.vectors.cosine(source, *page)).fold(0.0, f32::max)
     }
 }
 
-#[derive(Clone, Debug, Default)]
+/// What was found for a pair before its values are set.
+struct Found {
+    named: Named,
+    at_home: AtHome,
+    votes: f32,
+    wide_votes: f32,
+    translations: f32,
+    neighbours: f32,
+}
+
+#[derive(Clone, Debug)]
 struct Named {
     phrase_share: f32,
     phrase_weight: f32,
     heading_share: f32,
     anchor_probability: f32,
+    anchor_share: f32,
+    /// Probability that no known anchor is meant as a link to the target.
+    anchor_miss: f32,
     anchor_uses: usize,
     anchor_weight: f32,
+    /// The same for the very letters, so that a keyword in capitals is not the everyday word.
+    form_probability: f32,
+    mentions: usize,
+    /// Word of the main text at which the first phrase begins.
+    first_place: usize,
+}
+
+impl Default for Named {
+    fn default() -> Self {
+        Self {
+            phrase_share: 0.0,
+            phrase_weight: 0.0,
+            heading_share: 0.0,
+            anchor_probability: 0.0,
+            anchor_share: 0.0,
+            anchor_miss: 1.0,
+            anchor_uses: 0,
+            anchor_weight: 0.0,
+            form_probability: 0.0,
+            mentions: 0,
+            first_place: usize::MAX,
+        }
+    }
 }
 
 fn nearest_pages(vectors: &SiteVectors, targets: &[bool], k: usize) -> Vec<Vec<(PageId, f32)>> {

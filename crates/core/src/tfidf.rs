@@ -9,10 +9,22 @@ use crate::site_index::PageId;
 use crate::text::Term;
 use rayon::prelude::*;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A feature that stands on more than this share of the pages says nothing about any of them.
 const MAX_SHARE: f64 = 0.4;
+
+/// A feature on more pages than this is at home in none of them.
+const HOMES: usize = 40;
+
+/// How much the rare words of one page belong to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AtHome {
+    /// Of the word that belongs most: its rarity times the share of its uses on other pages that the page has.
+    pub best: f32,
+    /// Sum over all such words.
+    pub sum: f32,
+}
 
 /// Sparse unit rows.
 pub struct TfIdf {
@@ -20,6 +32,10 @@ pub struct TfIdf {
     pub rows: Vec<Vec<(u32, f32)>>,
     postings: Vec<Vec<(u32, f32)>>,
     counts: Vec<HashMap<u64, u32>>,
+    /// Per feature that stands on few pages, these pages with their share of its uses.
+    homes: Vec<Vec<(u32, f32)>>,
+    /// Per feature, its rarity.
+    rarity: Vec<f32>,
 }
 
 impl TfIdf {
@@ -39,7 +55,25 @@ impl TfIdf {
                 postings[feature as usize].push((page, weight));
             }
         }
-        Self { rows, postings, counts }
+        let (homes, rarity) = homes(&counts, &numbers);
+        Self { rows, postings, counts, homes, rarity }
+    }
+
+    /// Pages in which rare words of `page` are at home, the uses on `page` itself not counted.
+    pub fn at_home(&self, page: PageId, allowed: impl Fn(PageId) -> bool) -> BTreeMap<PageId, AtHome> {
+        let mut found: BTreeMap<PageId, AtHome> = BTreeMap::new();
+        for (feature, _) in &self.rows[page.index()] {
+            let homes = &self.homes[*feature as usize];
+            let others = homes.iter().filter(|(p, _)| *p != page.0);
+            let uses: f32 = others.clone().map(|(_, uses)| uses).sum();
+            for (other, uses_there) in others.filter(|(p, _)| allowed(PageId(*p))) {
+                let value = self.rarity[*feature as usize] * uses_there / uses;
+                let entry = found.entry(PageId(*other)).or_default();
+                entry.best = entry.best.max(value);
+                entry.sum += value;
+            }
+        }
+        found
     }
 
     /// How often a content word stands in a page.
@@ -78,6 +112,20 @@ impl TfIdf {
         let scored = (0u32..).zip(sums).filter(|&(other, sum)| sum > 0.0 && other != page.0 && allowed(PageId(other)));
         best(scored.map(|(other, sum)| (PageId(other), sum)).collect(), k)
     }
+}
+
+/// Per numbered feature on few pages, its uses by page; and every feature's rarity.
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+fn homes(counts: &[HashMap<u64, u32>], numbers: &HashMap<u64, (u32, f32)>) -> (Vec<Vec<(u32, f32)>>, Vec<f32>) {
+    let (mut homes, mut rarity) = (vec![Vec::new(); numbers.len()], vec![0.0; numbers.len()]);
+    for (page, counts) in (0u32..).zip(counts) {
+        for (number, weight, count) in counts.iter().filter_map(|(f, c)| numbers.get(f).map(|(n, w)| (*n, *w, *c))) {
+            rarity[number as usize] = weight;
+            homes[number as usize].push((page, count as f32));
+        }
+    }
+    homes.iter_mut().filter(|h| h.len() > HOMES).for_each(Vec::clear);
+    (homes, rarity)
 }
 
 /// The `k` best by value, best first, ties by number.

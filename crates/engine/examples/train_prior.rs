@@ -59,6 +59,6 @@ fn rank_each(folder: &Path, sites: &[(PathBuf, Training)]) -> Result<()> {
     Ok(())
 }
 
-fn sources<'a>(sites: impl Iterator<Item = &'a (PathBuf, Training)>) -> Vec<Vec<Candidate>> {
-    sites.flat_map(|(_, s)| s.candidates.iter().cloned()).collect()
+fn sources<'a>(sites: impl Iterator<Item = &'a (PathBuf, Training)>) -> Vec<Vec<Vec<Candidate>>> {
+    sites.map(|(_, s)| s.candidates.clone()).collect()
 }

@@ -81,10 +81,16 @@ impl Analysis {
         })
     }
 
-    /// Whether the page can be ranked as a target.
+    /// Whether the page can be ranked as a target. A list of pages can when the running text of several pages
+    /// leads to it; the plan leaves it out all the same.
     #[must_use]
     pub(crate) fn rankable_target(&self, id: PageId) -> bool {
-        self.eligibility[id.index()].not_target.iter().all(|g| matches!(g, Guardrail::ThinTarget | Guardrail::OldNews))
+        const LEADING_THERE: usize = 3;
+        self.eligibility[id.index()].not_target.iter().all(|g| match g {
+            Guardrail::ThinTarget | Guardrail::OldNews => true,
+            Guardrail::Archive => self.graph.body.into[id.index()].len() >= LEADING_THERE,
+            _ => false,
+        })
     }
 
     /// Whether the languages of two pages allow a link: the same, unknown, or crossed by the site's own links.

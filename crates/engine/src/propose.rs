@@ -5,6 +5,7 @@ use crate::analysis::Analysis;
 use linkwright_core::anchor::{self, Anchor, Found, Reason};
 use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
 use linkwright_core::guardrail::{Counts, Guardrail};
+use linkwright_core::habits::Habits;
 use linkwright_core::opportunity::{self, Choice, KnownAnchors, Pair, SourceState};
 use linkwright_core::overlap::{self, Alike};
 use linkwright_core::page::LinkKind;
@@ -118,6 +119,7 @@ pub(crate) struct Inputs<'a> {
 pub(crate) struct Groundwork {
     phrases: Phrases,
     words: TfIdf,
+    habits: Habits,
 }
 
 impl Groundwork {
@@ -126,7 +128,8 @@ impl Groundwork {
     pub(crate) fn new(analysis: &Analysis) -> Self {
         let names_pages = |p: PageId| analysis.rankable_source(p);
         let phrases = Phrases::new(&analysis.site, &analysis.corpus, |p| analysis.rankable_target(p), names_pages);
-        Self { phrases, words: TfIdf::new(&analysis.corpus) }
+        let habits = Habits::new(&analysis.site, &analysis.corpus, &analysis.graph, names_pages);
+        Self { phrases, words: TfIdf::new(&analysis.corpus), habits }
     }
 
     /// The evidence that signals are read from.
@@ -141,6 +144,7 @@ impl Groundwork {
             phrases: &self.phrases,
             words: &self.words,
             vectors,
+            habits: &self.habits,
             near: Vec::new(),
             average_length: 0.0,
         };
@@ -211,7 +215,7 @@ fn shipped_prior() -> Prior {
 fn pair_rule(analysis: &Analysis, inputs: &Inputs, alike: &HashSet<(PageId, PageId)>, source: PageId, row: &Scored) -> Option<Guardrail> {
     let target = row.candidate.target;
     // First of all: a link that exists is no proposal, whatever else holds.
-    if row.candidate.linked {
+    if analysis.graph.content.links(source, target) {
         return Some(Guardrail::AlreadyLinked);
     }
     if let Some(rule) = analysis.pair_rule(source, target) {

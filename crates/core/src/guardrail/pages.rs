@@ -151,10 +151,22 @@ pub fn other_language(a: &Page, b: &Page) -> bool {
     !a.is_empty() && !b.is_empty() && a != b
 }
 
-/// Whether one names the other as its version in another language.
+/// Whether one is the other in another language: named as its version, or under an address that differs in its
+/// language alone.
 fn is_translation(a: &Page, b: &Page) -> bool {
     let names = |from: &Page, to: &PageUrl| from.hreflang.iter().any(|(_, url)| url.key() == to.key());
-    names(a, &b.url) || names(b, &a.url)
+    let same_path = || a.url.host() == b.url.host() && path_in_any_language(a) == path_in_any_language(b);
+    names(a, &b.url) || names(b, &a.url) || (other_language(a, b) && same_path())
+}
+
+/// The page's path without a first segment that says its language.
+#[must_use]
+pub fn path_in_any_language(page: &Page) -> String {
+    let path = path_of(page);
+    let rest = path.trim_start_matches('/');
+    let (first, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    let says_language = !page.language.is_empty() && crate::text::primary(&first.to_lowercase()) == crate::text::primary(&page.language);
+    if says_language { format!("/{rest}") } else { path }
 }
 
 /// What came of reading a page, where that alone rules it out.
