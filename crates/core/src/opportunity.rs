@@ -20,6 +20,8 @@ pub struct Pair {
     pub target: PageId,
     /// How sure the ranking is, 0 to 1.
     pub score: f64,
+    /// Log odds by which the settings favour the target; it moves the pair in the order and leaves the score alone.
+    pub favour: f64,
     /// Anchors, best first, and what removed the others.
     pub found: Found,
     /// Where there is no anchor: the block closest to the target, as an index into `Page::blocks`.
@@ -69,7 +71,7 @@ pub fn choose(
     state_of: impl Fn(PageId) -> SourceState,
 ) -> Choice {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
-    let value = |p: &Pair| p.score * p.found.anchors.first().map_or(0.5, |a| 0.5 + 0.5 * f64::from(a.strength));
+    let value = |p: &Pair| favoured(p) * p.found.anchors.first().map_or(0.5, |a| 0.5 + 0.5 * f64::from(a.strength));
     order.sort_by(|a, b| {
         let (x, y) = (&pairs[*a], &pairs[*b]);
         value(y).total_cmp(&value(x)).then((x.source, x.target).cmp(&(y.source, y.target)))
@@ -92,6 +94,12 @@ pub fn choose(
         }
     }
     choice
+}
+
+/// The score with the target's favour.
+fn favoured(pair: &Pair) -> f64 {
+    let lift = pair.favour.exp();
+    pair.score * lift / (1.0 - pair.score + pair.score * lift)
 }
 
 #[derive(Default)]
@@ -226,6 +234,7 @@ mod tests {
             source: PageId(source),
             target: PageId(target),
             score,
+            favour: 0.0,
             found: Found { anchors, removed: Counts::default() },
             best_block: None,
         }
@@ -243,6 +252,16 @@ mod tests {
         let targets: Vec<u32> = choice.chosen.iter().map(|c| pairs[c.pair].target.0).collect();
         assert_eq!(targets, [4, 3, 2]);
         assert_eq!(choice.counts.table().iter().find(|r| r.code == "S03").map(|r| r.removed), Some(2));
+    }
+
+    #[test]
+    fn favour_moves_a_pair_and_leaves_its_score() {
+        let mut pairs: Vec<Pair> = (0..4).map(|i| pair(9, i, 0.5, vec![anchor(i as usize, 200 * i as usize)])).collect();
+        pairs[3].favour = 0.5;
+        let choice = run(&pairs, &Settings::default(), 5_000);
+        let targets: Vec<u32> = choice.chosen.iter().map(|c| pairs[c.pair].target.0).collect();
+        assert_eq!((targets, pairs[3].score), (vec![3, 0, 1], 0.5));
+        assert!((favoured(&pairs[3]) - 0.622_459).abs() < 1e-6, "0.5 of log odds on even odds");
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Settings {
     pub pages: PageSettings,
     /// Which pairs of pages belong together.
     pub relevance: RelevanceSettings,
+    /// Which targets come first.
+    pub favour: FavourSettings,
     /// Directions and page types that must not be linked.
     pub intent: IntentSettings,
     /// How dated pages are treated.
@@ -223,6 +225,26 @@ impl Default for RelevanceSettings {
             template_linked: FlagOrExclude::Flag,
             remember_rejections: true,
         }
+    }
+}
+
+/// `[favour]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FavourSettings {
+    /// Log odds added to the place of a pair in the order when its target is an orphan.
+    pub orphans: f64,
+    /// The same for each click that the target lies deeper than three.
+    pub deep: f64,
+    /// Globs of pages that matter most.
+    pub important: Vec<String>,
+    /// Log odds added for these.
+    pub important_by: f64,
+}
+
+impl Default for FavourSettings {
+    fn default() -> Self {
+        Self { orphans: 0.5, deep: 0.0, important: Vec::new(), important_by: 1.0 }
     }
 }
 

@@ -1,13 +1,14 @@
 //! What was understood and proposed, as a [`Plan`]: the plain data that every output shows.
 
 use crate::analysis::Analysis;
+use crate::favour::Favour;
 use crate::propose::{Proposal, rounded, words_of};
 use linkwright_core::anchor::Anchor;
 use linkwright_core::guardrail::pages::outcome_rule;
 use linkwright_core::guardrail::{Counts, Guardrail};
 use linkwright_core::opportunity::Pair;
 use linkwright_core::page::{BlockKind, FetchOutcome, FetchedPage, LanguageSource, LinkKind, Page};
-use linkwright_core::plan::{Gap, Notice, Opportunity, Overlap, OverlapKind, PageSummary, Plan, RunInfo, TargetAnchors};
+use linkwright_core::plan::{Gap, Notice, Opportunity, Overlap, OverlapKind, PageSummary, Plan, RunInfo, Signal, TargetAnchors};
 use linkwright_core::settings::Settings;
 use linkwright_core::site_index::PageId;
 use linkwright_core::text::fold;
@@ -90,11 +91,22 @@ fn opportunity(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pa
         source_hash,
         section: heading_above(source, anchor.block),
         score: rounded(pair.score),
-        signals: proposal.signals_of(pair.source, pair.target),
+        signals: signals(analysis, proposal, settings, pair),
         flags: flags.into_iter().collect(),
         target_inlinks: analysis.graph.body.into[pair.target.index()].len(),
         target_orphan: orphan(analysis, pair.target, run),
     }
+}
+
+/// What made the score, and what put the pair before others.
+fn signals(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pair: &Pair) -> Vec<Signal> {
+    let mut signals = proposal.signals_of(pair.source, pair.target);
+    let (by, reasons) = Favour::new(&settings.favour).of(analysis, pair.target);
+    if by != 0.0 {
+        let words = format!("favoured in the order by the settings: {}", reasons.join(", "));
+        signals.push(Signal { name: "favour".to_owned(), value: rounded(by), part: 0.0, words });
+    }
+    signals
 }
 
 fn gap(analysis: &Analysis, pair: &Pair, run: &RunInfo) -> Gap {

@@ -6,6 +6,7 @@ mod analysis;
 mod assemble;
 mod embedding;
 mod error;
+mod favour;
 mod plan;
 mod progress;
 pub mod project;

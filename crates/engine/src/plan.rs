@@ -120,7 +120,9 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
         complete: facts.complete,
         settings_hash: settings.hash(),
     };
-    let plan = assemble(&analysis, &proposal, settings, run, notices(&facts, &embedded, &embedder));
+    let mut notices = notices(&facts, &embedded, &embedder);
+    notices.extend(proposal.favour_effect.notice());
+    let plan = assemble(&analysis, &proposal, settings, run, notices);
     progress.stage("Saving the plan", None);
     runtime.block_on(store.plans().save(run_id, &plan))?;
     runtime.block_on(store.runs().finish(run_id, &now(), RunStatus::Finished))?;

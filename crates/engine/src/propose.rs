@@ -2,6 +2,7 @@
 //! preflight, and the choice under the caps.
 
 use crate::analysis::Analysis;
+use crate::favour::{Effect, Favour};
 use linkwright_core::anchor::{self, Anchor, Found, Reason};
 use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
 use linkwright_core::guardrail::{Counts, Guardrail};
@@ -47,6 +48,8 @@ pub(crate) struct Proposal {
     pub(crate) pairs: Vec<Pair>,
     /// What was chosen among them.
     pub(crate) choice: Choice,
+    /// What favoured targets changed in it.
+    pub(crate) favour_effect: Effect,
     /// Pages too alike to link.
     pub(crate) overlaps: Vec<Alike>,
     /// Places and pairs that rules removed or flagged.
@@ -166,17 +169,34 @@ pub(crate) fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs)
     }
     let floor = settings.relevance.floor.unwrap_or_else(|| floor_of_site(&ranked));
     let mut counts = Counts::default();
-    let (pairs, template_linked) = pairs(analysis, evidence, settings, &mut ranked, floor, &mut counts);
-    let choice = opportunity::choose(
-        &pairs,
-        settings,
-        &known_anchors(analysis),
-        |source, anchor| words_of(analysis, source, anchor).to_owned(),
-        |source| state_of(analysis, source),
-    );
+    let (mut pairs, template_linked) = pairs(analysis, evidence, settings, &mut ranked, floor, &mut counts);
+    let (choice, favour_effect) = choose(analysis, settings, &mut pairs);
     counts.add(&choice.counts);
     let without_vector = analysis.site.ids().filter(|p| !evidence.vectors.known[p.index()]).collect();
-    Proposal { ranked, pairs, choice, overlaps, counts, template_linked, floor, without_vector, ranking }
+    Proposal { ranked, pairs, choice, favour_effect, overlaps, counts, template_linked, floor, without_vector, ranking }
+}
+
+/// Chooses under the caps, favoured targets first, and says what favour changed.
+fn choose(analysis: &Analysis, settings: &Settings, pairs: &mut [Pair]) -> (Choice, Effect) {
+    let known = known_anchors(analysis);
+    let choose = |pairs: &[Pair]| {
+        opportunity::choose(
+            pairs,
+            settings,
+            &known,
+            |source, anchor| words_of(analysis, source, anchor).to_owned(),
+            |source| state_of(analysis, source),
+        )
+    };
+    let without = choose(pairs);
+    let favour = Favour::new(&settings.favour);
+    pairs.iter_mut().for_each(|pair| pair.favour = favour.of(analysis, pair.target).0);
+    if pairs.iter().all(|pair| pair.favour == 0.0) {
+        return (without, Effect::default());
+    }
+    let with = choose(pairs);
+    let effect = Effect::new(pairs, &with, &without);
+    (with, effect)
 }
 
 /// The words of an anchor as they stand in the page.
@@ -232,12 +252,14 @@ fn pair_rule(analysis: &Analysis, inputs: &Inputs, alike: &HashSet<(PageId, Page
 fn floor_of_site(ranked: &BTreeMap<PageId, Vec<Scored>>) -> f64 {
     const FEW: usize = 40;
     const USUAL: f64 = 0.3;
+    /// Below this most proposals would be noise on any site.
+    const LEAST: f64 = 0.08;
     let mut scores: Vec<f64> = ranked.values().flatten().filter(|r| r.candidate.linked).map(|r| r.score).collect();
     if scores.len() < FEW {
         return USUAL;
     }
     scores.sort_by(f64::total_cmp);
-    scores[scores.len() / 5].max(USUAL / 2.0)
+    scores[scores.len() / 5].max(LEAST)
 }
 
 /// Pairs above the floor with their anchors, preflight passed.
@@ -292,7 +314,7 @@ fn pairs_of_source(analysis: &Analysis, evidence: &Evidence, settings: &Settings
             let mut found = anchor::find(evidence, source, target, settings);
             found.anchors.retain(names_well);
             let best_block = found.anchors.is_empty().then(|| anchor::best_block(evidence, source, target)).flatten();
-            Pair { source, target, score, found, best_block }
+            Pair { source, target, score, favour: 0.0, found, best_block }
         })
         .collect();
     preflight(analysis, settings, &mut pairs);

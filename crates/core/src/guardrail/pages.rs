@@ -29,7 +29,7 @@ pub struct PageRules {
 }
 
 /// Compiles globs; those that do not parse match nothing (settings are checked before).
-fn globs<'p>(patterns: impl IntoIterator<Item = &'p String>) -> GlobSet {
+pub fn globs<'p>(patterns: impl IntoIterator<Item = &'p String>) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in patterns.into_iter().filter_map(|p| GlobBuilder::new(p).literal_separator(true).build().ok()) {
         set.add(glob);

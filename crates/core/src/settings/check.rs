@@ -66,6 +66,7 @@ impl Settings {
             ("pages.exclude_source", &self.pages.exclude_source),
             ("pages.exclude_target", &self.pages.exclude_target),
             ("dates.news", &self.dates.news),
+            ("favour.important", &self.favour.important),
         ];
         let listed = lists.into_iter().flat_map(|(key, globs)| globs.iter().map(move |glob| (key, glob)));
         let rules = self.intent.forbid.iter().flat_map(|rule| [("intent.forbid", &rule.from), ("intent.forbid", &rule.to)]);
@@ -106,6 +107,9 @@ impl Settings {
         share("relevance.floor", self.relevance.floor.unwrap_or_default())?;
         share("relevance.near_duplicate", self.relevance.near_duplicate)?;
         share("relevance.cannibalization", self.relevance.cannibalization)?;
+        log_odds("favour.orphans", self.favour.orphans)?;
+        log_odds("favour.deep", self.favour.deep)?;
+        log_odds("favour.important_by", self.favour.important_by)?;
         within("anchors.min_words", self.anchors.min_words as u64, 1, 20)?;
         within("anchors.max_words", self.anchors.max_words as u64, self.anchors.min_words as u64, 20)?;
         within("anchors.min_chars", self.anchors.min_chars as u64, 1, 100)?;
@@ -149,6 +153,10 @@ fn within(key: &str, value: u64, least: u64, greatest: u64) -> Result<(), Settin
 /// NaN and infinities, which TOML can write, are outside as well.
 fn share(key: &str, value: f64) -> Result<(), SettingsError> {
     if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(invalid(key, value.to_string(), "between 0 and 1")) }
+}
+
+fn log_odds(key: &str, value: f64) -> Result<(), SettingsError> {
+    if (-5.0..=5.0).contains(&value) { Ok(()) } else { Err(invalid(key, value.to_string(), "between -5 and 5")) }
 }
 
 fn header_value(key: &str, value: &str) -> Result<(), SettingsError> {

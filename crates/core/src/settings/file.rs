@@ -91,6 +91,16 @@ pub(super) const KEYS: &[Group] = &[
         ],
     },
     Group {
+        name: "favour",
+        comment: "Which targets come first when the caps do not leave room for all. 0.7 doubles the odds; scores and the floor stay as they are.",
+        keys: &[
+            key("orphans", "for pages without any body inlink, -5 to 5"),
+            key("deep", "for each click that a page lies deeper than three, -5 to 5"),
+            key("important", "paths of pages that matter most"),
+            key("important_by", "for these pages, -5 to 5"),
+        ],
+    },
+    Group {
         name: "intent",
         comment: "Directions that must not be linked.",
         keys: &[key("forbid", "rules such as { from = \"/products/**\", to = \"/blog/**\" }")],

@@ -54,7 +54,7 @@ fn write_pair(out: &mut String, pair: &PairStory) -> fmt::Result {
     title(out, "The pair")?;
     writeln!(out, "  number {} of the source's candidates, score {:.2}, floor {:.2}", pair.rank, pair.score, pair.floor)?;
     for signal in &pair.signals {
-        writeln!(out, "  {:+.2}  {}", signal.part, signal.words)?;
+        writeln!(out, "  {:+.2}  {:<16}  {} ({})", signal.part, weight_words(signal.part), signal.words, rounded(signal.value))?;
     }
     title(out, "Words that could carry the link")?;
     if pair.places.is_empty() {
@@ -67,6 +67,25 @@ fn write_pair(out: &mut String, pair: &PairStory) -> fmt::Result {
         writeln!(out, "  {} removed: {name} ({code})", thousands(usize::try_from(*places).unwrap_or(usize::MAX)))?;
     }
     Ok(())
+}
+
+/// A part of the log odds in words: 0.7 doubles the odds, 2.3 makes them ten times as high.
+fn weight_words(part: f64) -> &'static str {
+    match part {
+        p if p.abs() < f64::EPSILON => "in the order",
+        p if p >= 1.5 => "strongly for",
+        p if p >= 0.4 => "for",
+        p if p > 0.0 => "slightly for",
+        p if p > -0.4 => "slightly against",
+        p if p > -1.5 => "against",
+        _ => "strongly against",
+    }
+}
+
+/// Two decimals are enough for people.
+fn rounded(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.strip_suffix(".00").map_or_else(|| text.clone(), str::to_owned)
 }
 
 fn write_opportunities(out: &mut String, opportunities: &[Opportunity]) -> fmt::Result {
