@@ -1,30 +1,28 @@
 //! A pair of pages to the words that could carry the link: every place of the source where something
 //! stands that names the target, checked against the place rules, best first.
 //!
-//! Words name a target when the site already links it with them, when they are its title or a weighty
-//! part of it, when they are one of its section headings, or, last, when a phrase of a passage that
-//! is close to the target is made of the target's own characteristic words. What is proposed is the
-//! page's own text; where a phrase occurs more than once, the passage decides which one.
+//! Which stretch of words an editor would choose is learned from body links of several sites (`words`): how
+//! much of the target's title, headings and characteristic words it holds, how the site uses it already, whether
+//! it is a whole phrase, and what its passage speaks of. What is proposed is the page's own text.
 
-use crate::corpus::{NO_LINK, PageText, TextBlock, is_prose};
+pub mod words;
+
+use self::words::{Model, Stretch};
+use crate::corpus::{PageText, TextBlock};
 use crate::guardrail::{Counts, Guardrail};
 use crate::page::{Block, BlockKind, Inert, Page};
-use crate::phrases::{Occurrence, Tie};
 use crate::settings::{AnchorSettings, PlacementBlock, Settings};
 use crate::signals::Evidence;
 use crate::site_index::PageId;
 use crate::span::Span;
-use crate::text::{fold, is_generic, is_unspaced};
-use std::collections::HashMap;
+use crate::text::{Term, Word, fold, is_generic, is_unspaced};
 
 /// Anchors kept for a pair, best first.
 const KEPT: usize = 6;
-/// Words made of less than this share of the target's title, and used nowhere for it, do not name it.
-const LEAST_TITLE_SHARE: f32 = 0.34;
-/// A known anchor that leads to the target on less than this share of its pages is a common word.
-const LEAST_PROBABILITY: f32 = 0.08;
-/// A phrase of the target's characteristic words must hold at least this share of the target's weight in them.
-const LEAST_TOPIC: f32 = 0.3;
+/// Words made of at least this share of the target's title are called its title.
+const TITLE_SHARE: f32 = 0.34;
+/// Stretches of a pair that are checked against the place rules.
+const CHECKED: usize = 24;
 
 /// A place that could carry the link.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,22 +43,6 @@ pub struct Anchor {
     pub context: f32,
     /// Why the words name the target.
     pub reason: Reason,
-}
-
-/// Words of a block: its index in `PageText::blocks`, the first word and how many.
-#[derive(Clone, Copy)]
-struct Stretch {
-    block: u32,
-    word: u32,
-    words: u32,
-}
-
-/// How and how well words name the target, and whether the site has the habit of linking it with them.
-#[derive(Clone, Copy)]
-struct Naming {
-    strength: f32,
-    reason: Reason,
-    habit: bool,
 }
 
 /// Why words name a target.
@@ -90,32 +72,27 @@ pub struct Found {
 pub fn find(evidence: &Evidence, source: PageId, target: PageId, settings: &Settings) -> Found {
     let finder = Finder { evidence, source, target, settings, page: evidence.site.page(source), text: evidence.corpus.page(source) };
     let mut found = Found::default();
-    for occurrence in &evidence.phrases.occurrences[source.index()] {
-        let Some(tie) = evidence.phrases.ties[occurrence.phrase as usize].get(&target) else { continue };
-        if let Some((strength, reason)) = finder.named(occurrence, tie) {
-            let named = Naming { strength, reason, habit: finder.is_habit(occurrence) };
-            finder.consider(Stretch { block: occurrence.block, word: occurrence.word, words: occurrence.words }, named, &mut found);
+    let model = Model::shipped();
+    let mut stretches: Vec<(f64, Stretch)> =
+        words::stretches(evidence, source, target).into_iter().map(|s| (model.probability(&s.row), s)).collect();
+    stretches.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1.block, a.1.start, a.1.end).cmp(&(b.1.block, b.1.start, b.1.end))));
+    for (strength, stretch) in stretches.iter().take(CHECKED) {
+        finder.consider(stretch, *strength, &mut found);
+        if found.anchors.len() == KEPT {
+            break;
         }
     }
-    if found.anchors.is_empty() {
-        finder.topics(&mut found);
-    }
-    found.anchors.sort_by(|a, b| b.strength.total_cmp(&a.strength).then((a.block, a.span).cmp(&(b.block, b.span))));
-    found.anchors.dedup_by(|b, a| a.block == b.block && a.span.overlaps(b.span));
-    found.anchors.truncate(KEPT);
     found
 }
 
 /// The paragraph or list item closest to the target: where a sentence about it would fit best.
 #[must_use]
 pub fn best_block(evidence: &Evidence, source: PageId, target: PageId) -> Option<usize> {
-    let settings = Settings::default();
     let text = evidence.corpus.page(source);
-    let finder = Finder { evidence, source, target, settings: &settings, page: evidence.site.page(source), text };
     let mut best: Option<(f32, usize)> = None;
     for (block, sentence) in text.passages() {
         let kind = text.blocks[block].kind;
-        let score = finder.context(block, sentence);
+        let score = context(evidence, source, target, block, sentence);
         if matches!(kind, BlockKind::Paragraph | BlockKind::ListItem) && best.is_none_or(|(s, _)| score > s) {
             best = Some((score, text.blocks[block].index));
         }
@@ -133,61 +110,76 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// How well a phrase names the target: `None` when it does not.
-    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-    fn named(&self, occurrence: &Occurrence, tie: &Tie) -> Option<(f32, Reason)> {
-        let phrases = self.evidence.phrases;
-        let uses = phrases.linked_by(occurrence.phrase, self.target, self.source);
-        let probability = phrases.link_probability(occurrence.phrase, self.target, self.source);
-        // A phrase is specific when it is as rare as two words that each stand on a tenth of the pages.
-        let specific = (phrases.weight[occurrence.phrase as usize] / 4.6).min(1.0);
-        let known = (uses > 0 && probability >= LEAST_PROBABILITY)
-            .then(|| (0.45 + 0.45 * probability.sqrt() + 0.1 * (uses as f32 / 3.0).min(1.0)) * (0.6 + 0.4 * specific));
-        let title = (tie.title_share >= LEAST_TITLE_SHARE).then_some((0.25 + 0.65 * tie.title_share) * (0.4 + 0.6 * specific));
-        let heading = (tie.heading_share > 0.0).then_some(0.45 * (0.3 + 0.7 * specific));
-        let reasons = [(known, Reason::Known), (title, Reason::Title), (heading, Reason::Heading)];
-        let best = reasons.into_iter().filter_map(|(s, r)| Some((s?, r))).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-        Some(best)
+    /// Why a stretch names the target.
+    fn reason(stretch: &Stretch) -> Reason {
+        if stretch.uses > 0 {
+            Reason::Known
+        } else if stretch.title >= TITLE_SHARE {
+            Reason::Title
+        } else if stretch.heading {
+            Reason::Heading
+        } else {
+            Reason::Topic
+        }
     }
 
-    /// Whether the site has the habit of linking the target with this phrase, so that even one word of it is specific.
-    fn is_habit(&self, occurrence: &Occurrence) -> bool {
+    /// Whether the site has the habit of linking the target with these words, so that even one word of it is specific.
+    fn is_habit(stretch: &Stretch) -> bool {
         const LEAST_USES: usize = 2;
         const LEAST_PROBABILITY: f32 = 0.15;
-        let phrases = self.evidence.phrases;
-        phrases.linked_by(occurrence.phrase, self.target, self.source) >= LEAST_USES
-            && phrases.link_probability(occurrence.phrase, self.target, self.source) >= LEAST_PROBABILITY
+        stretch.uses >= LEAST_USES && stretch.probability >= LEAST_PROBABILITY
+    }
+
+    /// The stretch with the function words around it that belong to the target's title: `How to` of `How to write`.
+    fn whole_title(&self, block: &TextBlock, stretch: &Stretch) -> std::ops::Range<usize> {
+        let title = &self.evidence.corpus.page(self.target).title;
+        let first = title.iter().position(|w| !w.function).unwrap_or(0);
+        let last = title.iter().rposition(|w| !w.function).map_or(0, |l| l + 1);
+        let range = stretch.start..stretch.end;
+        let same = |words: &[Term], title: &[Word]| words.len() == title.len() && words.iter().zip(title).all(|(a, b)| *a == b.term);
+        if first >= last || !same(&block.terms[range.clone()], &title[first..last]) {
+            return range;
+        }
+        let bounds = &block.sentences[stretch.sentence].words;
+        let (mut start, mut end) = (range.start, range.end);
+        if start >= bounds.start + first && same(&block.terms[start - first..start], &title[..first]) {
+            start -= first;
+        }
+        let tail = title.len() - last;
+        if end + tail <= bounds.end && same(&block.terms[end..end + tail], &title[last..]) {
+            end += tail;
+        }
+        start..end
     }
 
     /// Checks a stretch of words and keeps it when nothing speaks against it.
-    fn consider(&self, stretch: Stretch, named: Naming, found: &mut Found) {
-        let text_block = &self.text.blocks[stretch.block as usize];
-        let range = stretch.word as usize..(stretch.word + stretch.words) as usize;
-        let block_ref = &self.page.blocks[text_block.index];
-        let span =
-            widen(&block_ref.text, Span::new(text_block.words[range.start].span().start, text_block.words[range.end - 1].span().end));
-        let Some(sentence) = text_block.sentences.iter().position(|s| s.span.contains(span)) else {
+    #[expect(clippy::cast_possible_truncation, reason = "a probability")]
+    fn consider(&self, stretch: &Stretch, strength: f64, found: &mut Found) {
+        let text_block = &self.text.blocks[stretch.block];
+        let range = self.whole_title(text_block, stretch);
+        let text = &self.page.blocks[text_block.index].text;
+        let span = widen(text, Span::new(text_block.words[range.start].span().start, text_block.words[range.end - 1].span().end));
+        let passage = text_block.sentences[stretch.sentence].span;
+        if !passage.contains(span) {
             found.removed.removed(Guardrail::CrossesSentence);
             return;
-        };
-        let word = self.text.block_offsets[stretch.block as usize] + range.start;
-        match self.place(text_block, range.len(), span, word, named.habit) {
+        }
+        if found.anchors.iter().any(|a| a.block == text_block.index && a.span.overlaps(span)) {
+            return;
+        }
+        let word = self.text.block_offsets[stretch.block] + range.start;
+        match self.place(text_block, range.len(), span, word, Self::is_habit(stretch)) {
             Err(rule) => found.removed.removed(rule),
-            Ok(source) => {
-                let context = self.context(stretch.block as usize, sentence);
-                let passage = text_block.sentences[sentence].span;
-                let strength = (named.strength * (0.75 + 0.25 * context)).clamp(0.0, 1.0);
-                found.anchors.push(Anchor {
-                    block: text_block.index,
-                    span,
-                    source,
-                    passage,
-                    word,
-                    strength,
-                    context,
-                    reason: named.reason,
-                });
-            }
+            Ok(source) => found.anchors.push(Anchor {
+                block: text_block.index,
+                span,
+                source,
+                passage,
+                word,
+                strength: strength as f32,
+                context: context(self.evidence, self.source, self.target, stretch.block, stretch.sentence),
+                reason: Self::reason(stretch),
+            }),
         }
     }
 
@@ -209,78 +201,24 @@ impl Finder<'_> {
         }
         Ok(source)
     }
+}
 
-    /// How close the passage is to the target, 0 to 1: by meaning where the model knows the language,
-    /// else by shared words.
-    fn context(&self, block: usize, sentence: usize) -> f32 {
-        let vectors = self.evidence.vectors;
-        if vectors.known[self.source.index()] && vectors.known[self.target.index()] {
-            let cosine = vectors.passage_cosine(self.source, self.text.passage_number(block, sentence), self.target);
-            return ((cosine - 0.1) / 0.6).clamp(0.0, 1.0);
-        }
-        let block = &self.text.blocks[block];
-        let words = &block.words[block.sentences[sentence].words.clone()];
-        let content: Vec<_> = words.iter().filter(|w| !w.function).collect();
-        let shared: f32 = content
-            .iter()
-            .filter(|w| self.evidence.words.term_count(self.target, w.term) > 0.0)
-            .map(|w| self.evidence.corpus.rarity(w.term))
-            .sum();
-        let whole: f32 = content.iter().map(|w| self.evidence.corpus.rarity(w.term)).sum();
-        if whole > 0.0 { shared / whole } else { 0.0 }
+/// How close the passage is to the target, 0 to 1: by meaning where the model knows the language,
+/// else by shared words.
+fn context(evidence: &Evidence, source: PageId, target: PageId, block: usize, sentence: usize) -> f32 {
+    let text = evidence.corpus.page(source);
+    let vectors = evidence.vectors;
+    if vectors.known[source.index()] && vectors.known[target.index()] {
+        let cosine = vectors.passage_cosine(source, text.passage_number(block, sentence), target);
+        return ((cosine - 0.1) / 0.6).clamp(0.0, 1.0);
     }
-
-    /// Phrases of two to four neighbouring content words that are characteristic of the target.
-    fn topics(&self, found: &mut Found) {
-        let weights = self.topic_weights();
-        let Some(top) = weights.values().copied().max_by(f32::total_cmp).filter(|w| *w > 0.0) else { return };
-        let mut best: Option<(f32, Stretch)> = None;
-        for (number, block) in self.text.blocks.iter().enumerate().filter(|(_, b)| is_prose(b.kind)) {
-            for sentence in &block.sentences {
-                let mut start = sentence.words.start;
-                while start < sentence.words.end {
-                    let strong =
-                        |i: usize| !block.words[i].function && block.links_to[i] == NO_LINK && weights.contains_key(&block.terms[i]);
-                    let end = (start..sentence.words.end.min(start + 4)).find(|i| !strong(*i)).unwrap_or(sentence.words.end.min(start + 4));
-                    if end - start >= 2 {
-                        let mut distinct: Vec<u32> = block.terms[start..end].to_vec();
-                        distinct.sort_unstable();
-                        distinct.dedup();
-                        let sum: f32 = distinct.iter().map(|t| weights[t]).sum();
-                        let score = sum / (2.0 * top);
-                        let place = (u32::try_from(number), u32::try_from(start), u32::try_from(end - start));
-                        let better = distinct.len() >= 2 && score >= LEAST_TOPIC && best.is_none_or(|(s, _)| score > s);
-                        if let ((Ok(block), Ok(word), Ok(words)), true) = (place, better) {
-                            best = Some((score, Stretch { block, word, words }));
-                        }
-                    }
-                    start = end.max(start + 1);
-                }
-            }
-        }
-        if let Some((score, stretch)) = best {
-            self.consider(stretch, Naming { strength: 0.2 + 0.25 * score.min(1.0), reason: Reason::Topic, habit: false }, found);
-        }
-    }
-
-    /// The target's characteristic words: its heaviest features that also stand in its title or a heading,
-    /// or are among its twenty heaviest.
-    fn topic_weights(&self) -> HashMap<u32, f32> {
-        const HEAVIEST: usize = 20;
-        let corpus = self.evidence.corpus;
-        let page = corpus.page(self.target);
-        let mut weights: HashMap<u32, f32> = HashMap::new();
-        for word in page.blocks.iter().flat_map(|b| &b.words).filter(|w| !w.function) {
-            weights.entry(word.term).or_insert_with(|| {
-                let count = self.evidence.words.term_count(self.target, word.term);
-                (1.0 + count.max(1.0).ln()) * corpus.rarity(word.term)
-            });
-        }
-        let mut heaviest: Vec<(u32, f32)> = weights.into_iter().collect();
-        heaviest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        heaviest.truncate(HEAVIEST);
-        heaviest.into_iter().collect()
-    }
+    let block = &text.blocks[block];
+    let words = &block.words[block.sentences[sentence].words.clone()];
+    let content: Vec<_> = words.iter().filter(|w| !w.function).collect();
+    let shared: f32 =
+        content.iter().filter(|w| evidence.words.term_count(target, w.term) > 0.0).map(|w| evidence.corpus.rarity(w.term)).sum();
+    let whole: f32 = content.iter().map(|w| evidence.corpus.rarity(w.term)).sum();
+    if whole > 0.0 { shared / whole } else { 0.0 }
 }
 
 /// The block must be of a kind that may carry links.

@@ -6,7 +6,9 @@ use crate::plan::embedder;
 use crate::progress::Silent;
 use crate::propose::Groundwork;
 use crate::views;
+use linkwright_core::anchor::words::{self, Row};
 use linkwright_core::signals::Candidate;
+use rayon::prelude::*;
 use std::path::Path;
 
 /// Candidates of every source of a project.
@@ -33,4 +35,24 @@ pub fn load(project: &Path) -> Result<Training, EngineError> {
     let (sources, candidates) = crate::propose::candidates(&analysis, &evidence, project.settings());
     let url = |id: linkwright_core::site_index::PageId| analysis.site.page(id).url.to_string();
     Ok(Training { sources: sources.into_iter().map(url).collect(), candidates, urls: analysis.site.ids().map(url).collect() })
+}
+
+/// Stretches of every body link of a project with whether each is the link's anchor: what the shipped anchor
+/// model is grown from.
+///
+/// # Errors
+/// When there is no project or no plan in it.
+pub fn anchors(project: &Path) -> Result<Vec<Vec<(Row, bool)>>, EngineError> {
+    let (runtime, project, store) = views::open(project)?;
+    let plan = views::latest(&runtime, &store)?;
+    let analysis = views::analyse(&runtime, &project, &store, &plan)?;
+    let embedded = embed(&analysis, &embedder(project.settings())?, &store, &runtime, &Silent)?;
+    let groundwork = Groundwork::new(&analysis);
+    let evidence = groundwork.evidence(&analysis, &embedded.vectors, project.settings());
+    let linked = analysis.site.ids().filter(|p| analysis.rankable_source(*p)).flat_map(|source| {
+        let targets = analysis.graph.body.out[source.index()].iter();
+        targets.filter(|t| analysis.rankable_target(**t)).map(move |t| (source, *t))
+    });
+    let linked: Vec<_> = linked.collect();
+    Ok(linked.par_iter().map(|(source, target)| words::examples(&evidence, *source, *target)).filter(|rows| !rows.is_empty()).collect())
 }
