@@ -171,7 +171,9 @@ pub(crate) fn rejected_pairs(analysis: &Analysis, store: &Store, runtime: &Runti
 
 /// The ten best targets of every source before caps and thresholds, with words that could carry the link.
 fn ranking(analysis: &Analysis, evidence: &Evidence, proposal: &Proposal, settings: &Settings) -> Vec<RankingRow> {
-    let settings = Settings { anchors: AnchorSettings { min_words: 1, ..settings.anchors.clone() }, ..settings.clone() };
+    let max_words = settings.anchors.max_words.max(10);
+    let anchors = AnchorSettings { min_words: 1, max_words, ..settings.anchors.clone() };
+    let settings = Settings { anchors, ..settings.clone() };
     let sources: Vec<(&PageId, &Vec<Scored>)> = proposal.ranked.iter().collect();
     let rows_of = |(source, rows): &(&PageId, &Vec<Scored>)| -> Vec<RankingRow> {
         let open = rows.iter().filter(|r| !r.rule.is_some_and(rules_out));

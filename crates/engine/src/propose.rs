@@ -3,7 +3,7 @@
 
 use crate::analysis::Analysis;
 use crate::favour::{Effect, Favour};
-use linkwright_core::anchor::{self, Anchor, Found, Reason};
+use linkwright_core::anchor::{self, Anchor, Found};
 use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
 use linkwright_core::guardrail::{Counts, Guardrail};
 use linkwright_core::habits::Habits;
@@ -325,8 +325,9 @@ fn pairs_of_source(analysis: &Analysis, evidence: &Evidence, settings: &Settings
 /// else, leave a gap for an editor.
 fn names_well(anchor: &Anchor) -> bool {
     const LEAST_CONTEXT: f32 = 0.25;
-    const LEAST_STRENGTH: f32 = 0.35;
-    anchor.reason != Reason::Topic && anchor.context >= LEAST_CONTEXT && anchor.strength >= LEAST_STRENGTH
+    // Chance that an editor would choose exactly these words among all that stand there.
+    const LEAST_STRENGTH: f32 = 0.25;
+    anchor.context >= LEAST_CONTEXT && anchor.strength >= LEAST_STRENGTH
 }
 
 /// Keeps the anchors that the writer itself could insert.
