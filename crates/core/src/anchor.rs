@@ -7,7 +7,7 @@
 
 pub mod words;
 
-use self::words::{Model, Stretch};
+use self::words::{Chooser, Stretch};
 use crate::corpus::{PageText, TextBlock};
 use crate::guardrail::{Counts, Guardrail};
 use crate::page::{Block, BlockKind, Inert, Page};
@@ -67,12 +67,12 @@ pub struct Found {
     pub removed: Counts,
 }
 
-/// Looks for anchors from `source` to `target`.
+/// Looks for anchors from `source` to `target`, the words that an editor would most likely choose first.
 #[must_use]
-pub fn find(evidence: &Evidence, source: PageId, target: PageId, settings: &Settings) -> Found {
+pub fn find(evidence: &Evidence, chooser: &Chooser, source: PageId, target: PageId, settings: &Settings) -> Found {
     let finder = Finder { evidence, source, target, settings, page: evidence.site.page(source), text: evidence.corpus.page(source) };
     let mut found = Found::default();
-    let model = Model::shipped();
+    let model = chooser.model(source);
     let mut stretches: Vec<(f64, Stretch)> =
         words::stretches(evidence, source, target).into_iter().map(|s| (model.probability(&s.row), s)).collect();
     stretches.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1.block, a.1.start, a.1.end).cmp(&(b.1.block, b.1.start, b.1.end))));

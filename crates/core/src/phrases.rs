@@ -194,12 +194,14 @@ impl Phrases {
         }
     }
 
-    /// Title parts that many titles share name none of them; known anchors keep their targets.
+    /// Title parts and headings that many pages share name none of them, whether or not one of them is linked so;
+    /// known anchors and whole titles keep their targets.
     fn drop_common(&mut self) {
-        for ties in &mut self.ties {
-            if ties.len() > MAX_TARGETS {
-                ties.retain(|_, tie| !tie.linked_by.is_empty() || tie.title_share >= 0.999);
+        for ties in self.ties.iter_mut().filter(|ties| ties.len() > MAX_TARGETS) {
+            for tie in ties.values_mut().filter(|tie| tie.title_share < 0.999) {
+                (tie.title_share, tie.heading_share) = (0.0, 0.0);
             }
+            ties.retain(|_, tie| !tie.linked_by.is_empty() || tie.title_share > 0.0);
         }
     }
 

@@ -148,7 +148,7 @@ pub(crate) fn embedder(settings: &Settings) -> Result<MiniLm, EngineError> {
 }
 
 /// Version of the guardrails and the ranking; a new one may change a plan of unchanged pages.
-const RULES: &str = "1";
+const RULES: &str = "2";
 
 /// Now, RFC 3339 in UTC with whole seconds.
 pub(crate) fn now() -> String {
@@ -178,7 +178,7 @@ fn ranking(analysis: &Analysis, evidence: &Evidence, proposal: &Proposal, settin
     let rows_of = |(source, rows): &(&PageId, &Vec<Scored>)| -> Vec<RankingRow> {
         let open = rows.iter().filter(|r| !r.rule.is_some_and(rules_out));
         let row = |r: &Scored| {
-            let found = anchor::find(evidence, **source, r.candidate.target, &settings);
+            let found = anchor::find(evidence, &proposal.chooser, **source, r.candidate.target, &settings);
             RankingRow {
                 source: analysis.site.page(**source).url.to_string(),
                 target: analysis.site.page(r.candidate.target).url.to_string(),

@@ -3,6 +3,7 @@
 
 use crate::analysis::Analysis;
 use crate::favour::{Effect, Favour};
+use linkwright_core::anchor::words::Chooser;
 use linkwright_core::anchor::{self, Anchor, Found};
 use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
 use linkwright_core::guardrail::{Counts, Guardrail};
@@ -44,6 +45,8 @@ pub(crate) struct Scored {
 pub(crate) struct Proposal {
     /// Per source page that can be ranked, all candidates, best first.
     pub(crate) ranked: BTreeMap<PageId, Vec<Scored>>,
+    /// What chooses anchors on this site.
+    pub(crate) chooser: Chooser,
     /// Pairs above the floor with anchors.
     pub(crate) pairs: Vec<Pair>,
     /// What was chosen among them.
@@ -169,11 +172,12 @@ pub(crate) fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs)
     }
     let floor = settings.relevance.floor.unwrap_or_else(|| floor_of_site(&ranked));
     let mut counts = Counts::default();
-    let (mut pairs, template_linked) = pairs(analysis, evidence, settings, &mut ranked, floor, &mut counts);
+    let chooser = chooser(analysis, evidence);
+    let (mut pairs, template_linked) = pairs(analysis, evidence, &chooser, settings, &mut ranked, floor, &mut counts);
     let (choice, favour_effect) = choose(analysis, settings, &mut pairs);
     counts.add(&choice.counts);
     let without_vector = analysis.site.ids().filter(|p| !evidence.vectors.known[p.index()]).collect();
-    Proposal { ranked, pairs, choice, favour_effect, overlaps, counts, template_linked, floor, without_vector, ranking }
+    Proposal { ranked, chooser, pairs, choice, favour_effect, overlaps, counts, template_linked, floor, without_vector, ranking }
 }
 
 /// Chooses under the caps, favoured targets first, and says what favour changed.
@@ -262,10 +266,23 @@ fn floor_of_site(ranked: &BTreeMap<PageId, Vec<Scored>>) -> f64 {
     scores[scores.len() / 5].max(LEAST)
 }
 
+/// Learns from the site's own links which words become an anchor.
+fn chooser(analysis: &Analysis, evidence: &Evidence) -> Chooser {
+    Chooser::learned(evidence, &body_links(analysis))
+}
+
+/// Body links between pages that can be ranked, in order.
+pub(crate) fn body_links(analysis: &Analysis) -> Vec<(PageId, PageId)> {
+    let sources = analysis.site.ids().filter(|p| analysis.rankable_source(*p));
+    let of_source = |source: PageId| analysis.graph.body.out[source.index()].iter().map(move |target| (source, *target));
+    sources.flat_map(of_source).filter(|(_, target)| analysis.rankable_target(*target)).collect()
+}
+
 /// Pairs above the floor with their anchors, preflight passed.
 fn pairs(
     analysis: &Analysis,
     evidence: &Evidence,
+    chooser: &Chooser,
     settings: &Settings,
     ranked: &mut BTreeMap<PageId, Vec<Scored>>,
     floor: f64,
@@ -301,17 +318,24 @@ fn pairs(
         }
     }
     let by_source: Vec<&[(PageId, PageId, f64)]> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
-    let found: Vec<Vec<Pair>> = by_source.into_par_iter().map(|group| pairs_of_source(analysis, evidence, settings, group)).collect();
+    let found: Vec<Vec<Pair>> =
+        by_source.into_par_iter().map(|group| pairs_of_source(analysis, evidence, chooser, settings, group)).collect();
     let pairs: Vec<Pair> = found.into_iter().flatten().collect();
     pairs.iter().for_each(|p| counts.add(&p.found.removed));
     (pairs, template_linked)
 }
 
-fn pairs_of_source(analysis: &Analysis, evidence: &Evidence, settings: &Settings, group: &[(PageId, PageId, f64)]) -> Vec<Pair> {
+fn pairs_of_source(
+    analysis: &Analysis,
+    evidence: &Evidence,
+    chooser: &Chooser,
+    settings: &Settings,
+    group: &[(PageId, PageId, f64)],
+) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = group
         .iter()
         .map(|&(source, target, score)| {
-            let mut found = anchor::find(evidence, source, target, settings);
+            let mut found = anchor::find(evidence, chooser, source, target, settings);
             found.anchors.retain(names_well);
             let best_block = found.anchors.is_empty().then(|| anchor::best_block(evidence, source, target)).flatten();
             Pair { source, target, score, favour: 0.0, found, best_block }
@@ -326,7 +350,7 @@ fn pairs_of_source(analysis: &Analysis, evidence: &Evidence, settings: &Settings
 fn names_well(anchor: &Anchor) -> bool {
     const LEAST_CONTEXT: f32 = 0.25;
     // Chance that an editor would choose exactly these words among all that stand there.
-    const LEAST_STRENGTH: f32 = 0.25;
+    const LEAST_STRENGTH: f32 = 0.12;
     anchor.context >= LEAST_CONTEXT && anchor.strength >= LEAST_STRENGTH
 }
 

@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::embedding::embed;
 use crate::plan::embedder;
 use crate::progress::Silent;
-use crate::propose::Groundwork;
+use crate::propose::{Groundwork, body_links};
 use crate::views;
 use linkwright_core::anchor::words::{self, Row};
 use linkwright_core::signals::Candidate;
@@ -49,10 +49,6 @@ pub fn anchors(project: &Path) -> Result<Vec<Vec<(Row, bool)>>, EngineError> {
     let embedded = embed(&analysis, &embedder(project.settings())?, &store, &runtime, &Silent)?;
     let groundwork = Groundwork::new(&analysis);
     let evidence = groundwork.evidence(&analysis, &embedded.vectors, project.settings());
-    let linked = analysis.site.ids().filter(|p| analysis.rankable_source(*p)).flat_map(|source| {
-        let targets = analysis.graph.body.out[source.index()].iter();
-        targets.filter(|t| analysis.rankable_target(**t)).map(move |t| (source, *t))
-    });
-    let linked: Vec<_> = linked.collect();
+    let linked = body_links(&analysis);
     Ok(linked.par_iter().map(|(source, target)| words::examples(&evidence, *source, *target)).filter(|rows| !rows.is_empty()).collect())
 }

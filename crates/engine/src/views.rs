@@ -361,7 +361,7 @@ fn pair_story(
 ) -> Option<PairStory> {
     let rows = proposal.ranked.get(&source)?;
     let rank = rows.iter().position(|r| r.candidate.target == target)?;
-    let found = anchor::find(evidence, source, target, settings);
+    let found = anchor::find(evidence, &proposal.chooser, source, target, settings);
     let page = analysis.site.page(source);
     let places = found.anchors.iter().map(|a| Place {
         anchor: words_of(analysis, source, a).to_owned(),

@@ -12,6 +12,7 @@ use crate::phrases::weight_of;
 use crate::signals::Evidence;
 use crate::site_index::PageId;
 use crate::text::{Term, Word};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -58,13 +59,30 @@ pub struct Stretch {
 pub struct Model {
     forest: Forest,
     bias: f64,
+    /// Trees grown on a site's own links, on top of the others.
+    #[serde(default)]
+    own: Forest,
 }
 
 impl Model {
     /// How likely an editor would choose the stretch of this row, 0 to 1.
     #[must_use]
     pub fn probability(&self, row: &Row) -> f64 {
-        sigmoid(self.bias + self.forest.margin(row))
+        sigmoid(self.margin(row))
+    }
+
+    fn margin(&self, row: &Row) -> f64 {
+        self.bias + self.forest.margin(row) + self.own.margin(row)
+    }
+
+    /// This model with trees that correct it where the examples say otherwise.
+    fn corrected(&self, examples: &[(Row, bool)], growth: Growth) -> Self {
+        let values: Vec<f32> = examples.iter().flat_map(|(row, _)| *row).collect();
+        let labels: Vec<bool> = examples.iter().map(|(_, label)| *label).collect();
+        let base: Vec<f64> = examples.par_iter().map(|(row, _)| self.margin(row)).collect();
+        let weights = vec![1.0; labels.len()];
+        let rows = Rows { values: &values, width: WIDTH, labels: &labels, weights: &weights, base: &base };
+        Self { own: grow(&rows, growth), ..self.clone() }
     }
 
     /// Grows a model from stretches of linked pairs and whether each is the anchor.
@@ -78,7 +96,7 @@ impl Model {
         let base = vec![bias; labels.len()];
         let weights = vec![1.0; labels.len()];
         let rows = Rows { values: &values, width: WIDTH, labels: &labels, weights: &weights, base: &base };
-        Self { forest: grow(&rows, growth), bias }
+        Self { forest: grow(&rows, growth), bias, own: Forest::default() }
     }
 
     /// The model in the program.
@@ -87,6 +105,49 @@ impl Model {
         static SHIPPED: LazyLock<Model> =
             LazyLock::new(|| serde_json::from_slice(include_bytes!("../../data/anchors.json")).unwrap_or_default());
         &SHIPPED
+    }
+}
+
+/// What chooses the anchors of a site: the shipped model, corrected by the site's own links where it has enough.
+#[derive(Clone, Debug)]
+pub struct Chooser {
+    /// One model for each fold of the sources, grown on the links of the others.
+    folds: Vec<Model>,
+}
+
+impl Chooser {
+    /// Fewer links than this teach nothing.
+    const FEW: usize = 60;
+    /// More links than this teach no more.
+    const MOST: usize = 2_000;
+    const FOLDS: usize = 3;
+
+    /// Learns from the site's links, given as `(source, target)` in order.
+    #[must_use]
+    pub fn learned(evidence: &Evidence, links: &[(PageId, PageId)]) -> Self {
+        let step = links.len().div_ceil(Self::MOST).max(1);
+        let examples: Vec<(PageId, Vec<(Row, bool)>)> = links
+            .par_iter()
+            .step_by(step)
+            .map(|(source, target)| (*source, examples(evidence, *source, *target)))
+            .filter(|(_, rows)| !rows.is_empty())
+            .collect();
+        if examples.len() < Self::FEW {
+            return Self { folds: vec![Model::shipped().clone()] };
+        }
+        let growth = Growth { trees: (examples.len() / 6).clamp(15, 60), depth: 4, rate: 0.1 };
+        let without = |fold: usize| {
+            let kept = examples.iter().filter(|(source, _)| source.index() % Self::FOLDS != fold);
+            let rows: Vec<(Row, bool)> = kept.flat_map(|(_, rows)| rows).copied().collect();
+            Model::shipped().corrected(&rows, growth)
+        };
+        Self { folds: (0..Self::FOLDS).into_par_iter().map(without).collect() }
+    }
+
+    /// The model that has not seen the links of the source.
+    #[must_use]
+    pub fn model(&self, source: PageId) -> &Model {
+        &self.folds[source.index() % self.folds.len()]
     }
 }
 
