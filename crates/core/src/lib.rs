@@ -9,6 +9,7 @@ pub mod content;
 pub mod corpus;
 pub mod decode;
 pub mod edit;
+pub mod eval;
 pub mod graph;
 pub mod guardrail;
 pub mod habits;
