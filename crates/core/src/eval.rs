@@ -5,6 +5,7 @@
 //! hidden links become [`Figures`] ([`metrics`]); scores become a reliability table ([`calibration`](mod@calibration));
 //! and every evaluation proves that no signal saw what was hidden ([`leak`]).
 
+pub mod agreement;
 pub mod calibration;
 pub mod chance;
 pub mod hide;
@@ -119,7 +120,8 @@ pub struct Suspicion {
     pub signal: String,
     /// What it measures.
     pub meaning: String,
-    /// How often it is larger for the pairs in question than for those beside them; 0.5 is chance.
+    /// How often it is larger for kept links than for hidden ones, or for decoys than for the pairs beside them; 0.5 is
+    /// chance.
     pub larger: f64,
     /// Distance from chance in standard errors.
     pub errors: f64,

@@ -5,6 +5,7 @@
 
 use crate::page::{FetchOutcome, FetchedPage, Page};
 use crate::url::{PageUrl, UrlKey};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
 /// Number of a page in its [`SiteIndex`].
@@ -42,6 +43,14 @@ impl SiteIndex {
         let canonical = (0u32..).zip(&pages).map(|(number, page)| canonical_of(PageId(number), page, &pages, &by_key)).collect();
         let redirected = redirects.iter().filter_map(|(from, to)| Some((from.clone(), *by_key.get(to)?))).collect();
         Self { pages, canonical, by_key, redirected }
+    }
+
+    /// The same addresses with changed pages; `change` must leave URLs and canonical links as they are.
+    #[must_use]
+    pub fn with_pages(&self, change: impl Fn(PageId, &Page) -> Page + Sync) -> Self {
+        let ids: Vec<PageId> = self.ids().collect();
+        let pages = ids.into_par_iter().map(|id| change(id, self.page(id))).collect();
+        Self { pages, canonical: self.canonical.clone(), by_key: self.by_key.clone(), redirected: self.redirected.clone() }
     }
 
     /// The page that stands for an address, through redirects and canonical links.

@@ -70,6 +70,24 @@ impl Analysis {
         Self { site, fetched, failed, graph, corpus, eligibility, crossings, rules, hashes }
     }
 
+    /// The same site with changed pages: links and words are read anew, what each page may be stays as it was found.
+    #[must_use]
+    pub(crate) fn with_pages(&self, change: impl Fn(PageId, &Page) -> Page + Sync) -> Self {
+        let site = self.site.with_pages(change);
+        let home = site.ids().find(|id| self.graph.depth[id.index()] == Some(0));
+        Self {
+            graph: graph::build(&site, home),
+            corpus: Corpus::new(&site),
+            crossings: crossings(&site),
+            site,
+            fetched: Vec::new(),
+            failed: Vec::new(),
+            eligibility: self.eligibility.clone(),
+            rules: self.rules.clone(),
+            hashes: self.hashes.clone(),
+        }
+    }
+
     /// Whether the page can be ranked as a source: its text is real and public. Thresholds of length and age
     /// do not count here; they keep it from the plan.
     #[must_use]

@@ -141,14 +141,52 @@ fn unpack(analysis: &Analysis, wanted: &[(PageId, TextHash)], rows: &BTreeMap<Te
         known: vec![false; count],
     };
     for (id, hash) in wanted {
-        let (Some(row), place) = (rows.get(hash), id.index() * dimensions) else { continue };
-        if row.len() < 2 * dimensions {
-            continue;
+        if let Some(row) = rows.get(hash) {
+            lay(&mut vectors, *id, row);
         }
-        vectors.pages[place..place + dimensions].copy_from_slice(&row[..dimensions]);
-        vectors.titles[place..place + dimensions].copy_from_slice(&row[dimensions..2 * dimensions]);
-        vectors.passages[id.index()] = row[2 * dimensions..].to_vec();
-        vectors.known[id.index()] = row[..dimensions].iter().any(|v| *v != 0.0);
     }
     vectors
+}
+
+/// Puts the row of one page in its place.
+fn lay(vectors: &mut SiteVectors, id: PageId, row: &[f32]) {
+    let dimensions = vectors.dimensions;
+    if row.len() < 2 * dimensions {
+        return;
+    }
+    let place = id.index() * dimensions;
+    vectors.pages[place..place + dimensions].copy_from_slice(&row[..dimensions]);
+    vectors.titles[place..place + dimensions].copy_from_slice(&row[dimensions..2 * dimensions]);
+    vectors.passages[id.index()] = row[2 * dimensions..].to_vec();
+    vectors.known[id.index()] = row[..dimensions].iter().any(|v| *v != 0.0);
+}
+
+/// Embeds some pages whose text was changed for the occasion, over the vectors they had; the store learns nothing.
+///
+/// # Errors
+/// When the model fails.
+pub(crate) fn embed_again(
+    analysis: &Analysis,
+    embedder: &dyn Embedder,
+    changed: &BTreeSet<PageId>,
+    vectors: &mut SiteVectors,
+    progress: &dyn Progress,
+) -> Result<(), EngineError> {
+    let known = |id: &&PageId| embedder.languages().contains(&analysis.site.page(**id).language);
+    let hash = |id: &PageId| {
+        let texts = texts(analysis, *id);
+        TextHash::of(std::iter::once(texts.title).chain(texts.passages))
+    };
+    let wanted: Vec<(PageId, TextHash)> = changed.iter().filter(known).map(|id| (*id, hash(id))).collect();
+    let mut rows: BTreeMap<TextHash, Vec<f32>> = BTreeMap::new();
+    embed_missing(analysis, embedder, &wanted, progress, |group| {
+        rows.extend(group);
+        Ok(())
+    })?;
+    for (id, hash) in &wanted {
+        if let Some(row) = rows.get(hash) {
+            lay(vectors, *id, row);
+        }
+    }
+    Ok(())
 }

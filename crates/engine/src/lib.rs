@@ -6,6 +6,7 @@ mod analysis;
 mod assemble;
 mod embedding;
 mod error;
+pub mod eval;
 mod favour;
 mod plan;
 mod progress;

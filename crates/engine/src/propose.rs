@@ -138,6 +138,14 @@ impl Groundwork {
         Self { phrases, words: TfIdf::new(&analysis.corpus), habits }
     }
 
+    /// The same as if no page had ever linked another: titles and headings alone name pages.
+    #[must_use]
+    pub(crate) fn without_anchors(analysis: &Analysis) -> Self {
+        let phrases = Phrases::new(&analysis.site, &analysis.corpus, |p| analysis.rankable_target(p), |_| false);
+        let habits = Habits::new(&analysis.site, &analysis.corpus, &analysis.graph, |_| false);
+        Self { phrases, words: TfIdf::new(&analysis.corpus), habits }
+    }
+
     /// The evidence that signals are read from.
     #[must_use]
     pub(crate) fn evidence<'a>(&'a self, analysis: &'a Analysis, vectors: &'a SiteVectors, settings: &Settings) -> Evidence<'a> {
@@ -232,7 +240,8 @@ fn rank_all(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (B
 }
 
 /// The ranking model grown on several sites, in the binary.
-fn shipped_prior() -> Prior {
+#[must_use]
+pub(crate) fn shipped_prior() -> Prior {
     serde_json::from_slice(include_bytes!("../data/prior.json")).expect("the shipped model is the one that was written")
 }
 
@@ -379,7 +388,9 @@ fn preflight(analysis: &Analysis, settings: &Settings, pairs: &mut [Pair]) {
     }
 }
 
-fn overlaps(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> Vec<Alike> {
+/// Pairs of pages too alike to link.
+#[must_use]
+pub(crate) fn overlaps(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> Vec<Alike> {
     const CLOSEST: usize = 5;
     let pages: Vec<PageId> = analysis.site.ids().filter(|p| analysis.rankable_target(*p)).collect();
     let close: Vec<(PageId, PageId)> =

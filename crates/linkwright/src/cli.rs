@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod eval;
 mod explain;
 mod export;
 mod extract;
@@ -28,6 +29,7 @@ Examples:
   linkwright plan public/ --base-url https://example.com/
                                                        the same from a folder of HTML or Markdown
   linkwright explain /bread/rye/ /bread/starter/       why this link was or was not proposed
+  linkwright eval                                      how many of the site's own links it would have found
   linkwright page /bread/rye/                          what linkwright sees on a page
   linkwright export links --format json                every link that was found
 
@@ -36,7 +38,7 @@ the current folder. Run `plan` again at any time: only what changed is done agai
 
 Exit codes:
   0    done
-  1    done, but there are findings: some pages could not be read
+  1    done, but there are findings: some pages could not be read, or `eval` found a leak
   2    could not do it: wrong usage, settings, files or network
   130  interrupted; run the same command again to continue";
 
@@ -115,6 +117,7 @@ enum Command {
     Plan(plan::Args),
     Report(report::Args),
     Explain(explain::Args),
+    Eval(eval::Args),
     Page(page::Args),
     Export(export::Args),
     Extract(extract::Args),
@@ -160,6 +163,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitStatus> {
     match cli.command {
         Command::Plan(args) => plan::run(args, &context),
         Command::Report(args) => report::run(&args, &context),
+        Command::Eval(args) => eval::run(&args, &context),
         Command::Explain(args) => explain::run(&args, &context),
         Command::Page(args) => page::run(&args, &context),
         Command::Export(args) => export::run(&args, &context),

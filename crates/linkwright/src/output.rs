@@ -5,6 +5,7 @@ pub(crate) mod console;
 pub(crate) mod counts;
 pub(crate) mod csv;
 pub(crate) mod digest;
+pub(crate) mod evaluation;
 pub(crate) mod explanation;
 pub(crate) mod files;
 pub(crate) mod jsonl;

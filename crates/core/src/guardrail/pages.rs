@@ -17,6 +17,7 @@ pub struct Eligibility {
 }
 
 /// The patterns of the settings, compiled once.
+#[derive(Clone)]
 pub struct PageRules {
     settings: Settings,
     archives: GlobSet,

@@ -3,7 +3,7 @@
 use super::{Context, ExitStatus, Format};
 use crate::output::{csv, digest, files};
 use anyhow::Result;
-use linkwright_engine::views;
+use linkwright_engine::{eval, views};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
     let plan = views::load_plan(&context.project)?;
-    let written = files::write_report(&plan, &context.project)?;
+    let written = files::write_report(&plan, eval::last(&context.project).as_ref(), &context.project)?;
     match args.format {
         Format::Text => context.console.print(&digest::render(&plan))?,
         Format::Json => context.console.print_json(&plan)?,

@@ -3,6 +3,7 @@
 
 use super::{csv, jsonl, report};
 use anyhow::{Context, Result};
+use linkwright_core::eval::Evaluation;
 use linkwright_core::plan::Plan;
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -19,7 +20,7 @@ pub(crate) struct WrittenFile {
 
 /// Writes every file of a plan.
 pub(crate) fn write_all(plan: &Plan, project: &Path) -> Result<Vec<WrittenFile>> {
-    let report = write_report(plan, project)?;
+    let report = write_report(plan, linkwright_engine::eval::last(project).as_ref(), project)?;
     let rows = project.join("plan.csv");
     write_file(&rows, |out| csv::write_plan(plan, out).map_err(Into::into))?;
     let gaps = project.join("gaps.csv");
@@ -34,11 +35,21 @@ pub(crate) fn write_all(plan: &Plan, project: &Path) -> Result<Vec<WrittenFile>>
     ])
 }
 
-/// Writes the HTML report alone.
-pub(crate) fn write_report(plan: &Plan, project: &Path) -> Result<WrittenFile> {
+/// Writes the HTML report alone, with the last evaluation of the project where there is one.
+pub(crate) fn write_report(plan: &Plan, evaluation: Option<&Evaluation>, project: &Path) -> Result<WrittenFile> {
     let path = project.join("report.html");
-    write_file(&path, |out| report::write(plan, out))?;
+    write_file(&path, |out| report::write(plan, evaluation, out))?;
     Ok(WrittenFile { path, holds: "open it in a browser" })
+}
+
+/// Keeps an evaluation in the project.
+pub(crate) fn write_evaluation(evaluation: &Evaluation, project: &Path) -> Result<WrittenFile> {
+    let path = project.join(linkwright_engine::eval::FILE);
+    write_file(&path, |out| {
+        serde_json::to_writer_pretty(&mut *out, evaluation)?;
+        Ok(out.write_all(b"\n")?)
+    })?;
+    Ok(WrittenFile { path, holds: "how well the site's own links are found again" })
 }
 
 /// Writes a file in whole or not at all.

@@ -6,11 +6,13 @@
 mod figures;
 mod listing;
 mod proposals;
+mod quality;
 mod text;
 
 use self::figures::{Figure, Tile};
 use self::listing::{AnchorRow, GapRow, OrphanRow, OverlapRow, Skipped};
 use self::proposals::Group;
+use self::quality::Quality;
 use self::text::Piece;
 use super::counts::{Counts, by_frequency};
 use super::words;
@@ -18,6 +20,7 @@ use anyhow::Result;
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use linkwright_core::eval::Evaluation;
 use linkwright_core::plan::{GuardrailCount, Notice, Plan};
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -53,6 +56,7 @@ struct Report<'a> {
     overlaps: Vec<OverlapRow<'a>>,
     skipped: Vec<Skipped<'a>>,
     guardrails: &'a [GuardrailCount],
+    quality: Option<Quality>,
 }
 
 /// A notice, its literals told from its text.
@@ -68,7 +72,7 @@ impl<'a> Message<'a> {
 }
 
 /// Writes the report.
-pub(crate) fn write(plan: &Plan, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(plan: &Plan, evaluation: Option<&Evaluation>, out: &mut dyn Write) -> Result<()> {
     let counts = Counts::of(plan);
     let report = Report {
         style: STYLE,
@@ -95,6 +99,7 @@ pub(crate) fn write(plan: &Plan, out: &mut dyn Write) -> Result<()> {
         overlaps: listing::overlaps(plan),
         skipped: listing::skipped(plan, &by_frequency(&counts.outcomes)),
         guardrails: &plan.guardrails,
+        quality: evaluation.map(|e| Quality::of(e, plan)),
     };
     let mut out = out;
     Ok(report.write_into(&mut out)?)
@@ -117,7 +122,7 @@ mod tests {
 
     fn html(plan: &Plan) -> String {
         let mut out = Vec::new();
-        write(plan, &mut out).unwrap();
+        write(plan, None, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -13,7 +13,7 @@ fn the_main_command_explains_by_example() {
 
 #[test]
 fn every_sub_command_has_help() {
-    for command in ["plan", "report", "explain", "page", "export", "extract", "config", "completions"] {
+    for command in ["plan", "report", "eval", "explain", "page", "export", "extract", "config", "completions"] {
         let outcome = Sandbox::empty().run(&[command, "--help"]).expect_code(0);
         assert!(outcome.stdout.contains("Usage: linkwright"), "{command}");
     }

@@ -4,6 +4,7 @@
 
 mod completions;
 mod config;
+mod eval;
 mod explain;
 mod export;
 mod extract;
