@@ -36,7 +36,7 @@ const LEAST_LINKS: usize = 20;
 /// Fewer links than this prove little.
 const FEW_LINKS: usize = 200;
 /// Pages that are embedded again without the words of their links: enough for a figure, few enough to wait for.
-const EMBEDDED_AGAIN: usize = 300;
+const EMBEDDED_AGAIN: usize = 200;
 /// Name of the file in the project that keeps the last evaluation.
 pub const FILE: &str = "eval.json";
 
@@ -142,7 +142,7 @@ struct Findings {
 enum Kind {
     Full,
     WithoutAnchors,
-    SamePages,
+    WordsKept,
     WordsDeleted,
     Plain(usize),
     Random,
@@ -292,7 +292,7 @@ impl Subject<'_> {
         let of_chosen: Pairs = hidden.iter().filter(|(s, _)| chosen.contains(s)).copied().collect();
         let first_fold = findings.lists.get(&Kind::Full).map(Vec::as_slice).unwrap_or_default();
         let with_words = first_fold.iter().take(sources_of_fold).filter(|l| chosen.contains(&l.source)).cloned().collect();
-        findings.add(Kind::SamePages, with_words);
+        findings.add(Kind::WordsKept, with_words);
         findings.add(Kind::WordsDeleted, ranked.lists(&world, &of_chosen, |row| Some(row.score)));
         Ok(())
     }
@@ -330,7 +330,7 @@ impl Subject<'_> {
             pages: analysis.site.ids().filter(|p| analysis.rankable_source(*p)).count(),
             links: common.links.len(),
             ranking: ranking_words(&findings.report),
-            notices: notices(common.links.len()),
+            notices: notices(self, &common.links),
             gain: difference(full, best_lists.unwrap_or_default(), request.seed),
             rows,
             best_plain,
@@ -468,17 +468,24 @@ impl Findings {
 
 fn about(kind: Kind) -> (&'static str, &'static str, &'static str, RowKind) {
     match kind {
-        Kind::Full => ("linkwright", "linkwright", "all signals, as plans are made", RowKind::Full),
-        Kind::WithoutAnchors => ("without_anchors", "without known anchors", "as if no link's words were known", RowKind::Reduced),
-        Kind::SamePages => ("same_pages", "the same pages, words kept", "what the next row is to be compared with", RowKind::Reduced),
+        Kind::Full => ("linkwright", "linkwright", "all signals, as for a plan", RowKind::Full),
+        Kind::WithoutAnchors => {
+            ("without_anchors", "without known anchors", "as if nothing were known of the words of the site's links", RowKind::Reduced)
+        }
+        Kind::WordsKept => (
+            "words_kept",
+            "some pages, words kept",
+            "some of the pages, hidden once: what the next row is to be compared with",
+            RowKind::Reduced,
+        ),
         Kind::WordsDeleted => {
-            ("words_deleted", "hidden links' words deleted", "the text of each hidden link is gone from its page", RowKind::Reduced)
+            ("words_deleted", "the same, words deleted", "the words of each hidden link are gone from its page, too", RowKind::Reduced)
         }
         Kind::Plain(number) => {
             let (key, name, about, _) = PLAIN[number];
             (key, name, about, RowKind::Plain)
         }
-        Kind::Random => ("random", "random", "any page of the site", RowKind::Plain),
+        Kind::Random => ("random", "random", "any page that can be linked to", RowKind::Plain),
     }
 }
 
@@ -504,10 +511,18 @@ fn ranking_words(report: &RankReport) -> String {
     }
 }
 
-fn notices(links: usize) -> Vec<String> {
+fn notices(subject: &Subject, links: &Pairs) -> Vec<String> {
     let mut notices = Vec::new();
-    if links < FEW_LINKS {
-        notices.push(format!("only {links} body links: the figures say little, see their intervals"));
+    if links.len() < FEW_LINKS {
+        notices.push(format!("only {} body links: the figures say little, see their intervals", links.len()));
+    }
+    let sources: BTreeSet<PageId> = links.iter().map(|(source, _)| *source).collect();
+    let blind = sources.iter().filter(|s| !subject.vectors.known[s.index()]).count();
+    if blind > 0 {
+        notices.push(format!(
+            "{blind} of the {} pages with links have no vector, because the model does not know their language",
+            sources.len()
+        ));
     }
     notices
 }

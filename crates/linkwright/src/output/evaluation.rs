@@ -20,7 +20,7 @@ pub(crate) fn render(found: &Evaluation) -> String {
 pub(crate) fn verdict(found: &Evaluation) -> Option<String> {
     let own = found.row("linkwright")?.figures.recall_5;
     let mut verdict = format!(
-        "Of 100 links that this site has and linkwright was not shown, {} stand among the first five proposals of their page.",
+        "Of 100 links that this site has and linkwright was not shown, about {} stand among the first five proposals of their page.",
         hundredths(own.value)
     );
     if let Some(plain) = found.row(&found.best_plain) {
@@ -37,17 +37,20 @@ pub(crate) fn verdict(found: &Evaluation) -> Option<String> {
 /// What every reader of the figures has to know.
 pub(crate) const FLOOR: &str = "A good proposal that nobody has made yet counts as wrong, so the figures are a floor.";
 
-/// Reliability in one line.
-pub(crate) fn reliability(found: &Evaluation) -> String {
+/// How far scores can be read as probabilities, a sentence each.
+pub(crate) fn reliability(found: &Evaluation) -> Vec<String> {
     if !found.calibrated {
-        return "scores are similarities here, not probabilities: too few links to calibrate them".to_owned();
+        return vec!["Scores are similarities here, not probabilities: too few links to calibrate them.".to_owned()];
     }
-    let of = |c: &Calibration| format!("{:.3} over {} pairs", c.error, thousands(c.pairs));
-    format!(
-        "a score differs from the share of links at that score by {} (expected calibration error); among the ten best of each page by {}",
-        of(&found.calibration),
-        of(&found.calibration_first_ten)
-    )
+    let (all, first) = (&found.calibration, &found.calibration_first_ten);
+    vec![
+        format!(
+            "Among the ten best pairs of each page, score and share of links differ by {:.3} ({} pairs).",
+            first.error,
+            thousands(first.pairs)
+        ),
+        format!("Over all pairs, expected calibration error {:.3} ({} pairs).", all.error, thousands(all.pairs)),
+    ]
 }
 
 /// The leak check in one line per finding.
@@ -69,6 +72,7 @@ pub(crate) fn leak_lines(leaks: &LeakCheck) -> Vec<String> {
             )
         }
     };
+    // One line each, so that a program that looks for the word finds every signal.
     let existing = leaks.see_existing.iter().map(line("which links exist"));
     let hidden = leaks.see_hidden.iter().map(line("which links were hidden"));
     existing.chain(hidden).collect()
@@ -123,7 +127,9 @@ fn write_all(out: &mut String, found: &Evaluation) -> fmt::Result {
         percent(anchors.share_a_word)
     )?;
     title(out, "Probabilities")?;
-    writeln!(out, "  {}", reliability(found))?;
+    for sentence in reliability(found) {
+        writeln!(out, "  {sentence}")?;
+    }
     if found.calibrated {
         write_bins(out, &found.calibration_first_ten)?;
     }
@@ -178,4 +184,37 @@ fn percent(share: f64) -> String {
 
 fn title(out: &mut String, text: &str) -> fmt::Result {
     writeln!(out, "\n{TITLE}{text}{TITLE:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::sample;
+
+    fn plain(found: &Evaluation) -> String {
+        anstream::adapter::strip_str(&render(found)).to_string()
+    }
+
+    #[test]
+    fn the_evaluation_reads_well_without_colour() {
+        insta::assert_snapshot!(plain(&sample::evaluation()));
+    }
+
+    #[test]
+    fn a_leak_is_said_with_the_name_of_the_signal() {
+        let mut found = sample::evaluation();
+        let signal = found.leaks.worst_kept.clone().unwrap();
+        found.leaks.see_existing = vec![Suspicion { larger: 0.97, errors: 30.0, ..signal }];
+        let text = plain(&found);
+        assert!(text.contains("FAILED: `Inlinks`") && text.contains("97 %") && !text.contains("passed"), "{text}");
+    }
+
+    #[test]
+    fn the_verdict_does_not_boast() {
+        let mut found = sample::evaluation();
+        found.gain = Estimate { value: 0.02, low: -0.01, high: 0.05 };
+        assert!(verdict(&found).unwrap().contains("may be chance"));
+        found.gain = Estimate { value: -0.1, low: -0.15, high: -0.05 };
+        assert!(verdict(&found).unwrap().contains("which is better"));
+    }
 }

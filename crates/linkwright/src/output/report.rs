@@ -119,6 +119,7 @@ fn policy() -> String {
 mod tests {
     use super::*;
     use crate::output::sample;
+    use linkwright_core::eval::Suspicion;
 
     fn html(plan: &Plan) -> String {
         let mut out = Vec::new();
@@ -164,6 +165,25 @@ mod tests {
         assert_eq!(html.matches("</style").count(), 1);
         assert!(!html.contains("<img"));
         assert!(!html.contains("href=\"javascript:"));
+    }
+
+    #[test]
+    fn an_evaluation_is_shown_with_a_chart_and_as_text_only() {
+        let mut found = sample::evaluation();
+        found.notices = vec![ATTACK.to_owned()];
+        found.rows[0].name = ATTACK.to_owned();
+        found.leaks.see_hidden = vec![Suspicion { signal: ATTACK.to_owned(), ..found.leaks.worst_kept.clone().unwrap() }];
+        let mut out = Vec::new();
+        write(&sample::plan(), Some(&found), &mut out).unwrap();
+        let html = String::from_utf8(out).unwrap();
+        assert!(html.contains("How good is the ranking here?") && html.contains("<svg class=\"chart\""));
+        assert!(html.contains("measured on run 7"), "an evaluation of another run says so");
+        assert!(html.contains("worth nothing"), "a leak is said where the figures are");
+        assert_eq!(html.matches("<script").count(), 1);
+        for never in ["<img", "NaN", "style=\"", "url("] {
+            assert!(!html.contains(never), "{never}");
+        }
+        assert!(!self::html(&sample::plan()).contains("id=\"quality\""), "no section without an evaluation");
     }
 
     #[test]

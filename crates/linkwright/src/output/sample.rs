@@ -1,5 +1,6 @@
 //! A small plan for tests of the outputs, and a way to make it as large as a big site's.
 
+use linkwright_core::eval::{AnchorAgreement, Bin, Calibration, Estimate, Evaluation, Figures, LeakCheck, Row, RowKind, Suspicion};
 use linkwright_core::page::{BlockKind, FetchOutcome, LanguageSource, SourceFormat};
 use linkwright_core::plan::{
     Gap, GuardrailCount, Notice, Opportunity, Overlap, OverlapKind, PageSummary, Plan, RunInfo, Signal, TargetAnchors,
@@ -166,4 +167,67 @@ pub(crate) fn big(pages: usize, opportunities: usize) -> Plan {
     plan.opportunities =
         (0..opportunities).map(|i| opportunity(&path(i / 3), &path(i * 7 + 1), 0.9 - i as f64 / (2 * opportunities) as f64)).collect();
     plan
+}
+
+/// An evaluation of the sample's site.
+pub(crate) fn evaluation() -> Evaluation {
+    let around = |value: f64| Estimate { value, low: value - 0.04, high: value + 0.03 };
+    let row = |key: &str, name: &str, kind: RowKind, five: f64| Row {
+        key: key.to_owned(),
+        name: name.to_owned(),
+        about: format!("what {name} ranks by"),
+        kind,
+        sources: 210,
+        hidden: 1_340,
+        figures: Figures {
+            recall_1: around(five / 2.0),
+            recall_3: around(five * 0.8),
+            recall_5: around(five),
+            recall_10: around(five * 1.1),
+            mrr: around(five * 0.7),
+            cold: None,
+            warm: Some(around(five * 0.8)),
+            hot: Some(around(five)),
+        },
+    };
+    let bins = |scores: &[f64]| scores.iter().map(|s| Bin { pairs: 50, score: *s, links: s * 0.9 }).collect::<Vec<_>>();
+    let suspicion = |signal: &str, larger: f64| Suspicion {
+        signal: signal.to_owned(),
+        meaning: "what the signal measures".to_owned(),
+        larger,
+        errors: 1.2,
+    };
+    Evaluation {
+        base_url: "https://example.com/".to_owned(),
+        run: 7,
+        evaluated_at: "2026-01-02T03:04:05Z".to_owned(),
+        version: "0.1.0".to_owned(),
+        model: "all-minilm-l6-v2".to_owned(),
+        seed: 1,
+        folds: 3,
+        share: 0.3,
+        pages: 412,
+        links: 1_489,
+        ranking: "learned from the 1042 body links that were left, starting from a model grown on other sites".to_owned(),
+        notices: vec!["12 of the 210 pages with links have no vector, because the model does not know their language".to_owned()],
+        rows: vec![
+            row("linkwright", "linkwright", RowKind::Full, 0.74),
+            row("without_anchors", "without known anchors", RowKind::Reduced, 0.66),
+            row("page_vector", "page vector", RowKind::Plain, 0.41),
+            row("known_anchors", "known anchors", RowKind::Plain, 0.52),
+        ],
+        best_plain: "known_anchors".to_owned(),
+        gain: Estimate { value: 0.22, low: 0.19, high: 0.25 },
+        anchors: AnchorAgreement { found: 1_100, with_words: 0.9, exact: 0.42, share_a_word: 0.81 },
+        calibrated: true,
+        calibration: Calibration { error: 0.004, pairs: 51_000, bins: bins(&[0.0, 0.01, 0.4]) },
+        calibration_first_ten: Calibration { error: 0.021, pairs: 2_100, bins: bins(&[0.05, 0.2, 0.5, 0.9]) },
+        leaks: LeakCheck {
+            pages_kept: 150,
+            pages_decoys: 180,
+            worst_kept: Some(suspicion("Inlinks", 0.53)),
+            worst_decoys: Some(suspicion("Votes", 0.46)),
+            ..LeakCheck::default()
+        },
+    }
 }

@@ -30,7 +30,7 @@ pub(super) struct Quality {
     pub(super) anchors: Vec<Figure>,
     pub(super) points: Vec<Point>,
     pub(super) curve: String,
-    pub(super) reliability: String,
+    pub(super) reliability: Vec<String>,
     pub(super) leaks: Vec<String>,
 }
 
