@@ -251,7 +251,10 @@ impl Subject<'_> {
             let planted = decoy.and_then(|(_, target)| {
                 plant(page, &analysis.site.page(*target).url, &mut Chance::new(seed, &["plant", page.url.as_str()]))
             });
-            let gone = |link: &Link| pair_of(analysis, id, link).is_some_and(|p| hidden.contains(&p) || decoys.contains(&p));
+            // A menu that holds the target does so whether or not the text links it, so it stays.
+            let gone = |link: &Link| {
+                link.kind == LinkKind::Body && pair_of(analysis, id, link).is_some_and(|p| hidden.contains(&p) || decoys.contains(&p))
+            };
             hide(planted.as_ref().unwrap_or(page), gone, words)
         })
     }
