@@ -22,7 +22,7 @@ use linkwright_core::eval::leak::{self, Comparison};
 use linkwright_core::eval::metrics::{Measured, Wanted, difference, figures};
 use linkwright_core::eval::split::{Pairs, split};
 use linkwright_core::eval::{Evaluation, Row, RowKind};
-use linkwright_core::page::{Link, LinkKind};
+use linkwright_core::page::{Link, LinkKind, LinkPosition};
 use linkwright_core::rank::{self, RankReport};
 use linkwright_core::settings::{AnchorSettings, Settings};
 use linkwright_core::signals::{Candidate, Evidence, Signal, SiteVectors};
@@ -194,7 +194,9 @@ impl Subject<'_> {
         let open = |source: PageId, target: PageId| self.could_be_proposed(&alike, source, target);
         let sources: Vec<PageId> = analysis.site.ids().filter(|p| analysis.rankable_source(*p)).collect();
         let out = |source: PageId| &analysis.graph.body.out[source.index()];
-        let links: Pairs = sources.iter().flat_map(|s| out(*s).iter().map(|t| (*s, *t))).filter(|(s, t)| open(*s, *t)).collect();
+        let repeated = self.repeated_in_content();
+        let all = sources.iter().flat_map(|s| out(*s).iter().map(|t| (*s, *t)));
+        let links: Pairs = all.filter(|(s, t)| open(*s, *t) && !repeated.contains(&(*s, *t))).collect();
         let k = self.settings.relevance.candidates;
         let near_of = |source: PageId| {
             let unlinked = |t: PageId| t != source && out(source).binary_search(&t).is_err() && open(source, t);
@@ -207,6 +209,17 @@ impl Subject<'_> {
         let near = linking.into_iter().collect::<Vec<_>>().into_par_iter().map(|s| (s, near_of(s))).collect();
         let anchors = self.anchors(&links);
         Common { alike, links, anchors, near }
+    }
+
+    /// Pairs that a list in the main content links besides, which repeats on many pages: with the body link hidden they
+    /// would still be linked, and no plan would propose them.
+    fn repeated_in_content(&self) -> Pairs {
+        let of_page = |id: PageId| {
+            let links = self.analysis.site.page(id).links.iter();
+            let repeated = links.filter(|l| l.kind == LinkKind::Template && l.position == LinkPosition::Content);
+            repeated.filter_map(move |link| pair_of(self.analysis, id, link))
+        };
+        self.analysis.site.ids().flat_map(of_page).collect()
     }
 
     /// Whether no rule keeps the pair apart.
@@ -375,7 +388,7 @@ impl Ranked {
         let by_source: Vec<&[(PageId, PageId)]> = hidden.chunk_by(|a, b| a.0 == b.0).collect();
         let list = |links: &&[(PageId, PageId)]| {
             let source = links[0].0;
-            let open = self.rows(source).iter().filter(|r| !r.candidate.linked);
+            let open = self.rows(source).iter().filter(|r| !world.graph.content.links(source, r.candidate.target));
             let mut order: Vec<(f64, PageId)> = open.filter_map(|r| Some((value(r)?, r.candidate.target))).collect();
             order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             let rank = |target: PageId| order.iter().position(|(_, t)| *t == target).map(|place| place + 1);
