@@ -552,7 +552,6 @@ mod tests {
     use linkwright_core::url::PageUrl;
 
     const PAGES: usize = 120;
-    const SUBJECTS: [&str; 8] = ["rye", "spelt", "barley", "emmer", "oat", "millet", "maize", "rice"];
     const THINGS: [&str; 15] = [
         "starter",
         "oven",
@@ -571,11 +570,14 @@ mod tests {
         "freezing",
     ];
 
+    /// A word of the page's own and one that others have.
     fn title(page: usize) -> String {
-        format!("{} {}", SUBJECTS[page % 8], THINGS[page / 8])
+        const SYLLABLES: [&str; 10] = ["ba", "ke", "li", "mo", "ru", "ta", "ve", "zo", "ni", "du"];
+        let name: String = [page / 100, page / 10 % 10, page % 10].map(|digit| SYLLABLES[digit]).concat();
+        format!("{name} {}", THINGS[page % 15])
     }
 
-    /// A page that speaks of some others of its subject and links three of them, and of its neighbours.
+    /// A page that names six others of its group and links three of them.
     fn page(number: usize) -> FetchedPage {
         let mut chance = Chance::new(1, &["page", &number.to_string()]);
         let mut body = String::new();
