@@ -535,10 +535,12 @@ fn notices(subject: &Subject, links: &Pairs) -> Vec<String> {
     let sources: BTreeSet<PageId> = links.iter().map(|(source, _)| *source).collect();
     let blind = sources.iter().filter(|s| !subject.vectors.known[s.index()]).count();
     if blind > 0 {
-        notices.push(format!(
-            "{blind} of the {} pages with links have no vector, because the model does not know their language",
-            sources.len()
-        ));
+        let pages = if blind == sources.len() {
+            "no page with links has a vector".to_owned()
+        } else {
+            format!("{blind} of {} pages with links have no vector", sources.len())
+        };
+        notices.push(format!("{pages}: the model does not know their language"));
     }
     notices
 }

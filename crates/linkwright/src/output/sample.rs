@@ -209,7 +209,7 @@ pub(crate) fn evaluation() -> Evaluation {
         pages: 412,
         links: 1_489,
         ranking: "learned from the 1042 body links that were left, starting from a model grown on other sites".to_owned(),
-        notices: vec!["12 of the 210 pages with links have no vector, because the model does not know their language".to_owned()],
+        notices: vec!["12 of 210 pages with links have no vector: the model does not know their language".to_owned()],
         rows: vec![
             row("linkwright", "linkwright", RowKind::Full, 0.74),
             row("without_anchors", "without known anchors", RowKind::Reduced, 0.66),
