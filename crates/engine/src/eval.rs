@@ -441,8 +441,9 @@ impl Findings {
         let lists = ranked.lists(world, hidden, |row| Some(row.score));
         let found = hidden.iter().zip(lists.iter().flat_map(|l| &l.wanted)).filter(|(_, w)| w.rank.is_some_and(|r| r <= RANKED));
         let found: Vec<(PageId, PageId)> = found.map(|(pair, _)| *pair).collect();
+        let chooser = propose::chooser(world, evidence);
         let words = |&(source, target): &(PageId, PageId)| {
-            let anchors = anchor::find(evidence, source, target, &settings).anchors;
+            let anchors = anchor::find(evidence, &chooser, source, target, &settings).anchors;
             anchors.first().map(|a| words_of(world, source, a).to_owned())
         };
         let proposed: Vec<Option<String>> = found.par_iter().map(words).collect();

@@ -276,7 +276,7 @@ fn floor_of_site(ranked: &BTreeMap<PageId, Vec<Scored>>) -> f64 {
 }
 
 /// Learns from the site's own links which words become an anchor.
-fn chooser(analysis: &Analysis, evidence: &Evidence) -> Chooser {
+pub(crate) fn chooser(analysis: &Analysis, evidence: &Evidence) -> Chooser {
     Chooser::learned(evidence, &body_links(analysis))
 }
 
