@@ -17,6 +17,9 @@ const MAX_WORDS: usize = 10;
 /// A phrase that stands for more targets than this names none of them.
 const MAX_TARGETS: usize = 60;
 
+/// A phrase that covers this share of a title is the whole of it.
+const WHOLE: f32 = 0.999;
+
 /// Number of a phrase.
 pub type PhraseId = u32;
 
@@ -63,6 +66,8 @@ pub struct Phrases {
     pub weight: Vec<f32>,
     /// Per phrase, how many pages hold it in running text.
     pub pages_with: Vec<u32>,
+    /// Per phrase, whether it stands for too many targets to name any by itself.
+    common: Vec<bool>,
     /// Per phrase and form, how many pages hold it in running text.
     pages_with_form: HashMap<(PhraseId, Form), u32>,
     /// Per page, where phrases stand in it, in reading order, longest first at one place.
@@ -130,6 +135,7 @@ impl Phrases {
         self.ties.push(BTreeMap::new());
         self.weight.push(weight_of(corpus, words));
         self.pages_with.push(0);
+        self.common.push(false);
         number
     }
 
@@ -194,15 +200,24 @@ impl Phrases {
         }
     }
 
-    /// Title parts and headings that many pages share name none of them, whether or not one of them is linked so;
-    /// known anchors and whole titles keep their targets.
+    /// Title parts and headings that many pages share name none of them, unless the site links one of them so;
+    /// whole titles and known anchors keep their targets. See [`Phrases::shares`].
     fn drop_common(&mut self) {
-        for ties in self.ties.iter_mut().filter(|ties| ties.len() > MAX_TARGETS) {
-            for tie in ties.values_mut().filter(|tie| tie.title_share < 0.999) {
-                (tie.title_share, tie.heading_share) = (0.0, 0.0);
+        for (ties, common) in self.ties.iter_mut().zip(&mut self.common) {
+            *common = ties.len() > MAX_TARGETS;
+            if *common {
+                ties.retain(|_, tie| !tie.linked_by.is_empty() || tie.title_share >= WHOLE);
             }
-            ties.retain(|_, tie| !tie.linked_by.is_empty() || tie.title_share > 0.0);
         }
+    }
+
+    /// Shares of the target's title and of a heading that the phrase covers, as if the links of `except` did not
+    /// exist: a common phrase that only that page uses for the target names it no more than its like.
+    #[must_use]
+    pub fn shares(&self, phrase: PhraseId, target: PageId, except: PageId) -> (f32, f32) {
+        let Some(tie) = self.ties[phrase as usize].get(&target) else { return (0.0, 0.0) };
+        let counts = !self.common[phrase as usize] || tie.title_share >= WHOLE || self.linked_by(phrase, target, except) > 0;
+        if counts { (tie.title_share, tie.heading_share) } else { (0.0, 0.0) }
     }
 
     fn find_all(&mut self, site: &SiteIndex, corpus: &Corpus) {

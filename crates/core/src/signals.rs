@@ -13,7 +13,7 @@ use crate::corpus::{Corpus, NO_LINK};
 use crate::graph::LinkGraph;
 use crate::habits::Habits;
 use crate::nearest;
-use crate::phrases::{Occurrence, Phrases, Tie};
+use crate::phrases::{Occurrence, Phrases};
 use crate::site_index::{PageId, SiteIndex};
 use crate::text::Term;
 use crate::tfidf::{AtHome, TfIdf, best};
@@ -235,9 +235,9 @@ impl<'a> Evidence<'a> {
         let mut places: Vec<&Occurrence> = self.phrases.occurrences[source.index()].iter().collect();
         places.sort_by_key(|o| o.phrase);
         for places in places.chunk_by(|a, b| a.phrase == b.phrase) {
-            for (&target, tie) in self.phrases.ties[places[0].phrase as usize].iter().filter(|(t, _)| allowed(**t)) {
+            for &target in self.phrases.ties[places[0].phrase as usize].keys().filter(|t| allowed(**t)) {
                 let entry = named.entry(target).or_default();
-                self.add_phrase(source, target, tie, places, entry);
+                self.add_phrase(source, target, places, entry);
             }
         }
         named.retain(|_, n| n.anchor_uses > 0 || n.phrase_share > 0.0 || n.heading_share > 0.0);
@@ -245,11 +245,12 @@ impl<'a> Evidence<'a> {
     }
 
     /// What one phrase of the source says for one target.
-    fn add_phrase(&self, source: PageId, target: PageId, tie: &Tie, places: &[&Occurrence], entry: &mut Named) {
+    fn add_phrase(&self, source: PageId, target: PageId, places: &[&Occurrence], entry: &mut Named) {
         let phrase = places[0].phrase;
         let uses = self.phrases.linked_by(phrase, target, source);
         // A phrase that only the source itself uses for the target says nothing.
-        if uses == 0 && tie.title_share == 0.0 && tie.heading_share == 0.0 {
+        let (title_share, heading_share) = self.phrases.shares(phrase, target, source);
+        if uses == 0 && title_share == 0.0 && heading_share == 0.0 {
             return;
         }
         // Words that lead to another page do not speak of this one.
@@ -258,11 +259,11 @@ impl<'a> Evidence<'a> {
         let Some(first) = free.clone().map(|o| text.block_offsets[o.block as usize] + o.word as usize).min() else { return };
         let weight = self.phrases.weight[phrase as usize];
         entry.first_place = entry.first_place.min(first);
-        entry.heading_share = entry.heading_share.max(tie.heading_share * weight);
-        if tie.title_share * weight > entry.phrase_share * entry.phrase_weight {
-            (entry.phrase_share, entry.phrase_weight) = (tie.title_share, weight);
+        entry.heading_share = entry.heading_share.max(heading_share * weight);
+        if title_share * weight > entry.phrase_share * entry.phrase_weight {
+            (entry.phrase_share, entry.phrase_weight) = (title_share, weight);
         }
-        if uses > 0 || tie.title_share >= NAMING_SHARE {
+        if uses > 0 || title_share >= NAMING_SHARE {
             entry.mentions += free.clone().count();
         }
         if uses > 0 {

@@ -253,7 +253,8 @@ fn take_out_links(page: &mut Page, repeated: &[bool], repeats: &Repeats, is_inde
             };
         if is_template {
             link.kind = LinkKind::Template;
-            if link.position == LinkPosition::Content {
+            // The links of an index recommend nothing, but a reader finds them in its content.
+            if link.position == LinkPosition::Content && !is_index {
                 link.position = LinkPosition::Aside;
             }
             taken += 1;

@@ -248,7 +248,12 @@ pub(crate) fn shipped_prior() -> Prior {
 fn pair_rule(analysis: &Analysis, inputs: &Inputs, alike: &HashSet<(PageId, PageId)>, source: PageId, row: &Scored) -> Option<Guardrail> {
     let target = row.candidate.target;
     // First of all: a link that exists is no proposal, whatever else holds.
-    if analysis.graph.content.links(source, target) {
+    let leads_there = |target: PageId| {
+        // A list of pages that a menu or a line under the text leads to needs no link in the text.
+        let is_list = analysis.eligibility[target.index()].not_target.contains(&Guardrail::Archive);
+        analysis.graph.content.links(source, target) || (is_list && analysis.graph.all.links(source, target))
+    };
+    if leads_there(target) {
         return Some(Guardrail::AlreadyLinked);
     }
     if let Some(rule) = analysis.pair_rule(source, target) {

@@ -279,15 +279,18 @@ fn habits(evidence: &Evidence, source: PageId, target: PageId) -> HashMap<(usize
     let mut habits = HashMap::new();
     for o in &evidence.phrases.occurrences[source.index()] {
         let ties = &phrases.ties[o.phrase as usize];
-        let Some(tie) = ties.get(&target) else { continue };
+        if !ties.contains_key(&target) {
+            continue;
+        }
+        let (title, heading) = phrases.shares(o.phrase, target, source);
         let uses = phrases.linked_by(o.phrase, target, source);
         let all: usize = ties.values().map(|t| t.linked_by.len() - usize::from(t.linked_by.binary_search(&source).is_ok())).sum();
         let habit = Habit {
             uses,
             probability: phrases.link_probability(o.phrase, target, source),
             elsewhere: all - uses,
-            title: tie.title_share,
-            heading: tie.heading_share > 0.0,
+            title,
+            heading: heading > 0.0,
         };
         // A phrase that only the source's own link ties to the target must look like any other words.
         if uses > 0 || habit.title > 0.0 || habit.heading {
