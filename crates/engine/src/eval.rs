@@ -550,6 +550,8 @@ fn notices(subject: &Subject, links: &Pairs) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::progress::Silent;
+    use linkwright_core::anchor::words;
+    use linkwright_core::signals::NAMES;
     use linkwright_core::eval::Suspicion;
     use linkwright_core::page::FetchedPage;
     use linkwright_core::url::PageUrl;
@@ -682,5 +684,41 @@ mod tests {
     fn too_few_links_are_refused_in_a_sentence() {
         let error = evaluated(8, 1, &|_, _, _| {}).unwrap_err();
         assert!(error.message.contains("say nothing") && error.hint.is_some(), "{error:?}");
+    }
+
+    /// Values of all signals and rows of all stretches of a pair.
+    fn seen(pages: Vec<FetchedPage>, source: usize, target: usize) -> (Vec<f32>, Vec<words::Row>) {
+        let analysis = Analysis::new(pages, "https://example.com/", &Settings::default(), "2026-01-01");
+        let count = analysis.site.pages.len();
+        let vectors = SiteVectors { passages: vec![Vec::new(); count], known: vec![false; count], ..SiteVectors::default() };
+        let groundwork = Groundwork::new(&analysis);
+        let evidence = groundwork.evidence(&analysis, &vectors, &Settings::default());
+        let id = |page: usize| analysis.site.find(&PageUrl::parse(&format!("https://example.com/{page}/")).unwrap()).unwrap();
+        let (sources, candidates) = propose::candidates(&analysis, &evidence, &Settings::default());
+        let of_source = &candidates[sources.iter().position(|s| *s == id(source)).unwrap()];
+        let values = of_source.iter().find(|c| c.target == id(target)).unwrap().values.to_vec();
+        (values, words::stretches(&evidence, id(source), id(target)).into_iter().map(|s| s.row).collect())
+    }
+
+    #[test]
+    fn a_pair_looks_the_same_with_and_without_its_link() {
+        let mut pairs = 0;
+        for source in 0..12 {
+            let html = String::from_utf8(page(source).body).unwrap();
+            let Some((_, rest)) = html.split_once("<a href='/") else { continue };
+            let target: usize = rest.split_once('/').unwrap().0.parse().unwrap();
+            let link = format!("<a href='/{target}/'>{}</a>", title(target));
+            let without = FetchedPage { body: html.replace(&link, &title(target)).into_bytes(), ..page(source) };
+            let all: Vec<FetchedPage> = (0..PAGES).map(page).collect();
+            let mut unlinked = all.clone();
+            unlinked[source] = without;
+            let (with, without) = (seen(all, source, target), seen(unlinked, source, target));
+            for ((name, _), (a, b)) in NAMES.iter().zip(with.0.iter().zip(&without.0)) {
+                assert!((a - b).abs() < 1e-5, "{name} of {source} to {target}: {a} with the link, {b} without");
+            }
+            assert_eq!(with.1, without.1, "words that could carry the link from {source} to {target}");
+            pairs += 1;
+        }
+        assert!(pairs >= 10, "{pairs}");
     }
 }
