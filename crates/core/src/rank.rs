@@ -424,7 +424,7 @@ mod tests {
         let margins = [(0..10).map(|t| -f64::from(t)).collect::<Vec<_>>()];
         // 35 % of four links: one candidate, the best that is not linked.
         let above = suspected_above(&sources, &margins, 4);
-        assert!(above < -4.0 && above >= -5.0, "{above}");
+        assert!((-5.0..-4.0).contains(&above), "{above}");
         let mut table = Table::default();
         table.add(&sources[0], &features(&sources[0]), &[0.0; 10], &margins[0], above, 1.0);
         assert_eq!(table.labels.iter().filter(|l| !**l).count(), 5);

@@ -551,9 +551,9 @@ mod tests {
     use super::*;
     use crate::progress::Silent;
     use linkwright_core::anchor::words;
-    use linkwright_core::signals::NAMES;
     use linkwright_core::eval::Suspicion;
     use linkwright_core::page::FetchedPage;
+    use linkwright_core::signals::NAMES;
     use linkwright_core::url::PageUrl;
 
     const PAGES: usize = 120;
