@@ -56,7 +56,7 @@ pub const WIDTH: usize = COUNT + 2 * COMPARED.len() + 2;
 const FOLDS: usize = 5;
 /// A site with fewer own links than this is ranked by the shipped model alone.
 pub const FEW_LINKS: usize = 60;
-/// With this many own links the shipped model has half its weight; with none, all of it.
+/// With this many own links the shipped model has half its weight; with none, all of it; with many, hardly any.
 const MANY_LINKS: f64 = 400.0;
 /// Unlinked candidates of a source that are learned from: those that look most like links, and some of the rest.
 const HARD: usize = 20;
@@ -170,7 +170,7 @@ pub fn rank(sources: &[Vec<Candidate>], prior: Prior) -> Ranking {
 /// What the shipped model counts beside what the site teaches.
 #[expect(clippy::cast_precision_loss, reason = "link counts are far below 2^52")]
 fn prior_weight(links: usize) -> f64 {
-    1.0 - 0.5 * (links as f64 / MANY_LINKS).min(1.0)
+    MANY_LINKS / (MANY_LINKS + links as f64)
 }
 
 const FIRST: Growth = Growth { trees: 40, depth: 4, rate: 0.1 };

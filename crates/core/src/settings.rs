@@ -404,12 +404,26 @@ pub enum HrefStyle {
     Relative,
 }
 
+/// Whether a link may lead to a section of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SectionTargets {
+    /// Where the site's own links do.
+    Auto,
+    /// Wherever a section is named.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// `[links]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkSettings {
     /// How the `href` is written.
     pub style: HrefStyle,
+    /// Whether a link may lead to a section of a page.
+    pub sections: SectionTargets,
     /// `rel` attribute; empty writes none.
     pub rel: String,
     /// `target` attribute; empty writes none.
@@ -422,7 +436,14 @@ pub struct LinkSettings {
 
 impl Default for LinkSettings {
     fn default() -> Self {
-        Self { style: HrefStyle::Auto, rel: String::new(), target: String::new(), class: String::new(), marker: String::new() }
+        Self {
+            style: HrefStyle::Auto,
+            sections: SectionTargets::Auto,
+            rel: String::new(),
+            target: String::new(),
+            class: String::new(),
+            marker: String::new(),
+        }
     }
 }
 

@@ -124,16 +124,16 @@ impl Analysis {
         self.rules.pair(&self.site, source, target)
     }
 
-    /// The `href` that a link from `source` to `target` would have.
+    /// The `href` that a link from `source` to `target`, or to a section of it, would have.
     #[must_use]
-    pub(crate) fn href(&self, source: PageId, target: PageId, settings: &Settings) -> String {
+    pub(crate) fn href(&self, source: PageId, target: PageId, section: Option<&str>, settings: &Settings) -> String {
         let (page, target) = (self.site.page(source), self.site.page(target));
         let path_of = |url: &PageUrl| self.site.find_exact(url).and_then(|id| self.site.page(id).path.clone());
         match settings.links.style {
-            HrefStyle::Auto => edit::href_for(page, &target.url, None, &path_of),
-            HrefStyle::Absolute => target.url.to_string(),
-            HrefStyle::Root => edit::href_in(edit::HrefStyle::RootRelative, page, &target.url, None, &path_of),
-            HrefStyle::Relative => edit::href_in(edit::HrefStyle::PathRelative, page, &target.url, None, &path_of),
+            HrefStyle::Auto => edit::href_for(page, &target.url, section, &path_of),
+            HrefStyle::Absolute => edit::href_in(edit::HrefStyle::Absolute, page, &target.url, section, &path_of),
+            HrefStyle::Root => edit::href_in(edit::HrefStyle::RootRelative, page, &target.url, section, &path_of),
+            HrefStyle::Relative => edit::href_in(edit::HrefStyle::PathRelative, page, &target.url, section, &path_of),
         }
     }
 

@@ -74,6 +74,8 @@ fn opportunity(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pa
     let block = &source.blocks[anchor.block];
     let source_hash = analysis.body_hash(pair.source);
     let flags = proposal.template_linked.contains(&(pair.source, pair.target)).then(|| Guardrail::TemplateLinked.code().to_owned());
+    let words = words_of(analysis, pair.source, anchor);
+    let leads_to = proposal.sections.of(analysis, pair.source, pair.target, words);
     let place = format!("{}\n{}\n{}\n{}", source.url, target.url, source_hash, anchor.source.start);
     Opportunity {
         id: blake3::hash(place.as_bytes()).to_hex()[..16].to_owned(),
@@ -81,8 +83,8 @@ fn opportunity(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pa
         source_title: source.short_title.clone(),
         target_url: target.url.to_string(),
         target_title: target.short_title.clone(),
-        anchor: words_of(analysis, pair.source, anchor).to_owned(),
-        href: analysis.href(pair.source, pair.target, settings),
+        anchor: words.to_owned(),
+        href: analysis.href(pair.source, pair.target, leads_to.as_deref(), settings),
         block_kind: block.kind,
         block_text: block.text.clone(),
         passage: anchor.passage,

@@ -13,6 +13,7 @@ mod progress;
 pub mod project;
 mod propose;
 mod reading;
+mod sections;
 pub mod training;
 pub mod views;
 

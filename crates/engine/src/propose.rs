@@ -3,6 +3,7 @@
 
 use crate::analysis::Analysis;
 use crate::favour::{Effect, Favour};
+use crate::sections::Sections;
 use linkwright_core::anchor::words::Chooser;
 use linkwright_core::anchor::{self, Anchor, Found};
 use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
@@ -47,6 +48,8 @@ pub(crate) struct Proposal {
     pub(crate) ranked: BTreeMap<PageId, Vec<Scored>>,
     /// What chooses anchors on this site.
     pub(crate) chooser: Chooser,
+    /// Which sections it links.
+    pub(crate) sections: Sections,
     /// Pairs above the floor with anchors.
     pub(crate) pairs: Vec<Pair>,
     /// What was chosen among them.
@@ -121,6 +124,12 @@ pub(crate) struct Inputs<'a> {
     pub(crate) rejected: &'a BTreeSet<(PageId, PageId)>,
 }
 
+/// How this site puts links.
+struct Ways {
+    chooser: Chooser,
+    sections: Sections,
+}
+
 /// Prepares words, phrases and neighbours once for all sources.
 pub(crate) struct Groundwork {
     phrases: Phrases,
@@ -180,12 +189,13 @@ pub(crate) fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs)
     }
     let floor = settings.relevance.floor.unwrap_or_else(|| floor_of_site(&ranked));
     let mut counts = Counts::default();
-    let chooser = chooser(analysis, evidence);
-    let (mut pairs, template_linked) = pairs(analysis, evidence, &chooser, settings, &mut ranked, floor, &mut counts);
+    let ways = Ways { chooser: chooser(analysis, evidence), sections: Sections::new(analysis, settings.links.sections) };
+    let (mut pairs, template_linked) = pairs(analysis, evidence, &ways, settings, &mut ranked, floor, &mut counts);
     let (choice, favour_effect) = choose(analysis, settings, &mut pairs);
     counts.add(&choice.counts);
+    let Ways { chooser, sections } = ways;
     let without_vector = analysis.site.ids().filter(|p| !evidence.vectors.known[p.index()]).collect();
-    Proposal { ranked, chooser, pairs, choice, favour_effect, overlaps, counts, template_linked, floor, without_vector, ranking }
+    Proposal { ranked, chooser, sections, pairs, choice, favour_effect, overlaps, counts, template_linked, floor, without_vector, ranking }
 }
 
 /// Chooses under the caps, favoured targets first, and says what favour changed.
@@ -296,7 +306,7 @@ pub(crate) fn body_links(analysis: &Analysis) -> Vec<(PageId, PageId)> {
 fn pairs(
     analysis: &Analysis,
     evidence: &Evidence,
-    chooser: &Chooser,
+    ways: &Ways,
     settings: &Settings,
     ranked: &mut BTreeMap<PageId, Vec<Scored>>,
     floor: f64,
@@ -332,8 +342,7 @@ fn pairs(
         }
     }
     let by_source: Vec<&[(PageId, PageId, f64)]> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
-    let found: Vec<Vec<Pair>> =
-        by_source.into_par_iter().map(|group| pairs_of_source(analysis, evidence, chooser, settings, group)).collect();
+    let found: Vec<Vec<Pair>> = by_source.into_par_iter().map(|group| pairs_of_source(analysis, evidence, ways, settings, group)).collect();
     let pairs: Vec<Pair> = found.into_iter().flatten().collect();
     pairs.iter().for_each(|p| counts.add(&p.found.removed));
     (pairs, template_linked)
@@ -342,20 +351,20 @@ fn pairs(
 fn pairs_of_source(
     analysis: &Analysis,
     evidence: &Evidence,
-    chooser: &Chooser,
+    ways: &Ways,
     settings: &Settings,
     group: &[(PageId, PageId, f64)],
 ) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = group
         .iter()
         .map(|&(source, target, score)| {
-            let mut found = anchor::find(evidence, chooser, source, target, settings);
+            let mut found = anchor::find(evidence, &ways.chooser, source, target, settings);
             found.anchors.retain(names_well);
             let best_block = found.anchors.is_empty().then(|| anchor::best_block(evidence, source, target)).flatten();
             Pair { source, target, score, favour: 0.0, found, best_block }
         })
         .collect();
-    preflight(analysis, settings, &mut pairs);
+    preflight(analysis, &ways.sections, settings, &mut pairs);
     pairs
 }
 
@@ -369,15 +378,18 @@ fn names_well(anchor: &Anchor) -> bool {
 }
 
 /// Keeps the anchors that the writer itself could insert.
-fn preflight(analysis: &Analysis, settings: &Settings, pairs: &mut [Pair]) {
+fn preflight(analysis: &Analysis, sections: &Sections, settings: &Settings, pairs: &mut [Pair]) {
     let Some(first) = pairs.first() else { return };
     let page = analysis.site.page(first.source);
     let places: Vec<_> = pairs
         .iter_mut()
         .flat_map(|p| {
             p.found.anchors.truncate(TRIED);
-            let href = analysis.href(p.source, p.target, settings);
-            p.found.anchors.iter().map(move |a| (a.source, href.clone()))
+            let (source, target) = (p.source, p.target);
+            p.found.anchors.iter().map(move |a| {
+                let section = sections.of(analysis, source, target, words_of(analysis, source, a));
+                (a.source, analysis.href(source, target, section.as_deref(), settings))
+            })
         })
         .collect();
     let mut verdicts = edit::preflight_many(page, &places, &link_settings(settings)).into_iter();

@@ -154,6 +154,7 @@ pub(super) const KEYS: &[Group] = &[
         comment: "How an inserted link is written.",
         keys: &[
             key("style", "href: \"auto\" as the page's own links, \"absolute\", \"root\" or \"relative\""),
+            key("sections", "links to sections (#id) that the words name: \"auto\" where the site has that habit, \"always\" or \"never\""),
             key("rel", "rel attribute; empty writes none"),
             key("target", "target attribute; empty writes none"),
             key("class", "class attribute; empty writes none"),
