@@ -72,11 +72,7 @@ pub struct Found {
 pub fn find(evidence: &Evidence, chooser: &Chooser, source: PageId, target: PageId, settings: &Settings) -> Found {
     let finder = Finder { evidence, source, target, settings, page: evidence.site.page(source), text: evidence.corpus.page(source) };
     let mut found = Found::default();
-    let model = chooser.model(source);
-    let mut stretches: Vec<(f64, Stretch)> =
-        words::stretches(evidence, source, target).into_iter().map(|s| (model.probability(&s.row), s)).collect();
-    stretches.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1.block, a.1.start, a.1.end).cmp(&(b.1.block, b.1.start, b.1.end))));
-    for (strength, stretch) in stretches.iter().take(CHECKED) {
+    for (strength, stretch) in chooser.choose(evidence, source, target).iter().take(CHECKED) {
         finder.consider(stretch, *strength, &mut found);
         if found.anchors.len() == KEPT {
             break;

@@ -23,6 +23,8 @@ const FOLDER_DEPTH: usize = 2;
 pub struct Habits {
     /// Per target, the sources and passages (numbers within the source) of body links to it.
     contexts: Vec<Vec<(PageId, usize)>>,
+    /// Per page, the segments of its path.
+    paths: Vec<Vec<String>>,
     /// Per page, its folder.
     folders: Vec<u32>,
     pages_in: Vec<u32>,
@@ -77,6 +79,15 @@ impl Habits {
         ((between.max(0.0) + 1.0) / (expected + 1.0)).ln()
     }
 
+    /// Share of their paths that two pages have in common, from the start.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "paths are short")]
+    pub fn shared_path(&self, a: PageId, b: PageId) -> f32 {
+        let (a, b) = (&self.paths[a.index()], &self.paths[b.index()]);
+        let shared = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+        shared as f32 / (a.len().max(b.len()).max(2) - 1) as f32
+    }
+
     /// Targets that the source's versions in other languages link to, themselves or in another version, with
     /// the share of the versions that do.
     #[expect(clippy::cast_precision_loss, reason = "a page has few versions")]
@@ -113,7 +124,9 @@ impl Habits {
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         for id in site.ids() {
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-            let folder = *numbers.entry(folder(&site.page(id).url.path())).or_insert(next);
+            let path = segments(&site.page(id).url.path());
+            let folder = *numbers.entry(folder(&path)).or_insert(next);
+            self.paths.push(path);
             self.folders.push(folder);
             self.pages_in.resize(numbers.len(), 0);
             self.pages_in[folder as usize] += 1;
@@ -182,10 +195,13 @@ fn thin(contexts: &mut Vec<(PageId, usize)>) {
     }
 }
 
+fn segments(path: &str) -> Vec<String> {
+    path.split('/').filter(|s| !s.is_empty()).map(str::to_owned).collect()
+}
+
 /// The first segments of a path without the page's own.
-fn folder(path: &str) -> String {
-    let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
-    segments[..segments.len().saturating_sub(1).min(FOLDER_DEPTH)].join("/")
+fn folder(path: &[String]) -> String {
+    path[..path.len().saturating_sub(1).min(FOLDER_DEPTH)].join("/")
 }
 
 #[cfg(test)]
@@ -194,6 +210,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_the_path_above_the_page() {
+        let folder = |path: &str| folder(&segments(path));
         assert_eq!(folder("/docs/go/api/client/"), "docs/go");
         assert_eq!(folder("/2014/05/post.html"), "2014/05");
         assert_eq!(folder("/about/"), "");

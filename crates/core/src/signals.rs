@@ -355,7 +355,7 @@ impl<'a> Evidence<'a> {
         let inlinks = body.into[target.index()].len() - usize::from(body.links(source, target));
         set(Signal::Inlinks, (inlinks as f32).ln_1p());
         let (source_page, target_page) = (self.site.page(source), self.site.page(target));
-        set(Signal::Section, shared_path(&source_page.url.path(), &target_page.url.path()));
+        set(Signal::Section, self.habits.shared_path(source, target));
         let (years, newer) = dates(source_page.published.as_deref(), target_page.published.as_deref());
         set(Signal::DateDistance, years);
         set(Signal::SourceNewer, newer);
@@ -564,17 +564,6 @@ fn neighbours(graph: &LinkGraph, page: PageId) -> Vec<PageId> {
 fn common(a: &[PageId], b: &[PageId], except: PageId) -> usize {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     short.iter().filter(|p| **p != except && long.binary_search(p).is_ok()).count()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "paths are short")]
-fn shared_path(a: &str, b: &str) -> f32 {
-    let (a, b): (Vec<&str>, Vec<&str>) = (segments(a), segments(b));
-    let shared = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    shared as f32 / (a.len().max(b.len()).max(2) - 1) as f32
-}
-
-fn segments(path: &str) -> Vec<&str> {
-    path.split('/').filter(|s| !s.is_empty()).collect()
 }
 
 /// Years between two dates (`YYYY-MM-DD`) and whether the first is the newer; `(-1, 0.5)` when one is unknown.

@@ -697,7 +697,7 @@ mod tests {
         let (sources, candidates) = propose::candidates(&analysis, &evidence, &Settings::default());
         let of_source = &candidates[sources.iter().position(|s| *s == id(source)).unwrap()];
         let values = of_source.iter().find(|c| c.target == id(target)).unwrap().values.to_vec();
-        (values, words::stretches(&evidence, id(source), id(target)).into_iter().map(|s| s.row).collect())
+        (values, words::stretches(&evidence, &words::Targets::new(&evidence), id(source), id(target)).into_iter().map(|s| s.row).collect())
     }
 
     #[test]

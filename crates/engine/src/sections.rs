@@ -15,11 +15,13 @@ const HABIT: f64 = 0.05;
 /// Words of main content from which a page is long.
 const LONG: usize = 600;
 
+/// By target and words, the sources that link so and the fragment each uses.
+type Habits = BTreeMap<(PageId, String), Vec<(PageId, Option<String>)>>;
+
 /// Which sections the site links, and with which words.
 pub(crate) struct Sections {
     wanted: bool,
-    /// By target and words, the sources that link so and the fragment each uses.
-    habits: BTreeMap<(PageId, String), Vec<(PageId, Option<String>)>>,
+    habits: Habits,
 }
 
 impl Sections {
@@ -27,7 +29,7 @@ impl Sections {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "link counts are far below 2^52")]
     pub(crate) fn new(analysis: &Analysis, setting: SectionTargets) -> Self {
-        let mut habits: BTreeMap<(PageId, String), Vec<(PageId, Option<String>)>> = BTreeMap::new();
+        let mut habits = Habits::new();
         let (mut all, mut to_sections) = (0usize, 0usize);
         for source in analysis.site.ids() {
             for link in analysis.site.page(source).links.iter().filter(|l| l.kind == LinkKind::Body) {

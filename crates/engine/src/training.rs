@@ -6,7 +6,7 @@ use crate::plan::embedder;
 use crate::progress::Silent;
 use crate::propose::{Groundwork, body_links};
 use crate::views;
-use linkwright_core::anchor::words::{self, Row};
+use linkwright_core::anchor::words::{self, Row, Targets};
 use linkwright_core::signals::Candidate;
 use rayon::prelude::*;
 use std::path::Path;
@@ -50,5 +50,10 @@ pub fn anchors(project: &Path) -> Result<Vec<Vec<(Row, bool)>>, EngineError> {
     let groundwork = Groundwork::new(&analysis);
     let evidence = groundwork.evidence(&analysis, &embedded.vectors, project.settings());
     let linked = body_links(&analysis);
-    Ok(linked.par_iter().map(|(source, target)| words::examples(&evidence, *source, *target)).filter(|rows| !rows.is_empty()).collect())
+    let targets = Targets::new(&evidence);
+    Ok(linked
+        .par_iter()
+        .map(|(source, target)| words::examples(&evidence, &targets, *source, *target))
+        .filter(|rows| !rows.is_empty())
+        .collect())
 }

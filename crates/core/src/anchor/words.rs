@@ -113,6 +113,21 @@ impl Model {
 pub struct Chooser {
     /// One model for each fold of the sources, grown on the links of the others.
     folds: Vec<Model>,
+    /// Per page, the words that speak of it.
+    targets: Targets,
+}
+
+/// The words that speak of each page of a site.
+#[derive(Clone, Debug)]
+pub struct Targets(Vec<TargetWords>);
+
+impl Targets {
+    /// Reads all pages.
+    #[must_use]
+    pub fn new(evidence: &Evidence) -> Self {
+        let pages: Vec<PageId> = evidence.site.ids().collect();
+        Self(pages.into_par_iter().map(|page| TargetWords::new(evidence, page)).collect())
+    }
 }
 
 impl Chooser {
@@ -125,15 +140,16 @@ impl Chooser {
     /// Learns from the site's links, given as `(source, target)` in order.
     #[must_use]
     pub fn learned(evidence: &Evidence, links: &[(PageId, PageId)]) -> Self {
+        let targets = Targets::new(evidence);
         let step = links.len().div_ceil(Self::MOST).max(1);
         let examples: Vec<(PageId, Vec<(Row, bool)>)> = links
             .par_iter()
             .step_by(step)
-            .map(|(source, target)| (*source, examples(evidence, *source, *target)))
+            .map(|(source, target)| (*source, examples(evidence, &targets, *source, *target)))
             .filter(|(_, rows)| !rows.is_empty())
             .collect();
         if examples.len() < Self::FEW {
-            return Self { folds: vec![Model::shipped().clone()] };
+            return Self { folds: vec![Model::shipped().clone()], targets };
         }
         let growth = Growth { trees: (examples.len() / 6).clamp(15, 60), depth: 4, rate: 0.1 };
         let without = |fold: usize| {
@@ -141,12 +157,21 @@ impl Chooser {
             let rows: Vec<(Row, bool)> = kept.flat_map(|(_, rows)| rows).copied().collect();
             Model::shipped().corrected(&rows, growth)
         };
-        Self { folds: (0..Self::FOLDS).into_par_iter().map(without).collect() }
+        Self { folds: (0..Self::FOLDS).into_par_iter().map(without).collect(), targets }
+    }
+
+    /// The stretches of a pair, each with how likely an editor would choose it, likeliest first.
+    #[must_use]
+    pub fn choose(&self, evidence: &Evidence, source: PageId, target: PageId) -> Vec<(f64, Stretch)> {
+        let model = self.model(source);
+        let stretches = stretches(evidence, &self.targets, source, target).into_iter();
+        let mut scored: Vec<(f64, Stretch)> = stretches.map(|s| (model.probability(&s.row), s)).collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1.block, a.1.start, a.1.end).cmp(&(b.1.block, b.1.start, b.1.end))));
+        scored
     }
 
     /// The model that has not seen the links of the source.
-    #[must_use]
-    pub fn model(&self, source: PageId) -> &Model {
+    fn model(&self, source: PageId) -> &Model {
         &self.folds[source.index() % self.folds.len()]
     }
 }
@@ -154,10 +179,10 @@ impl Chooser {
 /// Stretches of the source's link to the target, and of its rivals: rows with whether each is the anchor.
 /// Empty where no stretch is.
 #[must_use]
-pub fn examples(evidence: &Evidence, source: PageId, target: PageId) -> Vec<(Row, bool)> {
+pub fn examples(evidence: &Evidence, targets: &Targets, source: PageId, target: PageId) -> Vec<(Row, bool)> {
     let anchors = anchors_of(evidence, source, target);
     let rows: Vec<(Row, bool)> =
-        stretches(evidence, source, target).into_iter().map(|s| (s.row, anchors.contains(&(s.block, s.start, s.end)))).collect();
+        stretches(evidence, targets, source, target).into_iter().map(|s| (s.row, anchors.contains(&(s.block, s.start, s.end)))).collect();
     if rows.iter().any(|(_, anchor)| *anchor) { rows } else { Vec::new() }
 }
 
@@ -180,6 +205,7 @@ fn anchors_of(evidence: &Evidence, source: PageId, target: PageId) -> BTreeSet<(
 }
 
 /// Words that speak of a target.
+#[derive(Clone, Debug)]
 struct TargetWords {
     title: HashMap<Term, f32>,
     title_weight: f32,
@@ -243,8 +269,8 @@ struct Habit {
 
 /// The stretches of `source` that speak most of `target`, in reading order.
 #[must_use]
-pub fn stretches(evidence: &Evidence, source: PageId, target: PageId) -> Vec<Stretch> {
-    let scan = Scan { evidence, source, target, words: TargetWords::new(evidence, target), habits: habits(evidence, source, target) };
+pub fn stretches(evidence: &Evidence, targets: &Targets, source: PageId, target: PageId) -> Vec<Stretch> {
+    let scan = Scan { evidence, source, target, words: &targets.0[target.index()], habits: habits(evidence, source, target) };
     let mut rough = scan.rough();
     rough.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     rough.truncate(CLOSELY);
@@ -269,7 +295,7 @@ struct Scan<'a> {
     evidence: &'a Evidence<'a>,
     source: PageId,
     target: PageId,
-    words: TargetWords,
+    words: &'a TargetWords,
     habits: HashMap<(usize, usize, usize), Habit>,
 }
 

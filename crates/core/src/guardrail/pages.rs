@@ -136,6 +136,9 @@ impl PageRules {
         if !self.settings.pages.cross_language && other_language(from, to) {
             return Some(Guardrail::OtherLanguage);
         }
+        if self.forbid.is_empty() && !self.settings.relevance.same_section {
+            return None;
+        }
         let (from_path, to_path) = (path_of(from), path_of(to));
         if self.forbid.iter().any(|(f, t)| f.is_match(&from_path) && t.is_match(&to_path)) {
             return Some(Guardrail::IntentDirection);
