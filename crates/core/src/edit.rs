@@ -8,19 +8,23 @@
 mod canonical;
 mod check;
 mod encode;
+mod find;
 mod href;
 mod place;
 mod preflight;
 mod references;
 mod refusal;
 mod write;
+mod written;
 
 pub use check::{NewLink, check};
-pub use encode::encode_back;
+pub use encode::{Encoded, encode_back};
+pub use find::{find_again, find_words};
 pub use href::{HrefStyle, href_for, href_in, href_style};
 pub use place::{Anchor, Places};
 pub use preflight::{LinkSettings, Preflight, preflight, preflight_many};
 pub use refusal::Refusal;
+pub use written::{Removal, Written, take_out, written};
 
 use crate::page::SourceFormat;
 use crate::span::Span;
@@ -36,15 +40,16 @@ pub struct LinkAttributes {
     pub target: Option<String>,
     /// `class`.
     pub class: Option<String>,
-    /// `data-linkwright`: a mark by which the links of a run are found again.
+    /// Name of a `data-` attribute without a value: a mark by which inserted links are found again.
     pub marker: Option<String>,
 }
 
 impl LinkAttributes {
     /// Name and value of each attribute that is set, in the order they are written.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let all = [("rel", &self.rel), ("target", &self.target), ("class", &self.class), ("data-linkwright", &self.marker)];
-        all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let valued = [("rel", &self.rel), ("target", &self.target), ("class", &self.class)];
+        let valued = valued.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+        valued.chain(self.marker.as_deref().map(|name| (name, "")))
     }
 }
 
@@ -166,7 +171,7 @@ pub fn remove(edited: &str, inserted: &[Span]) -> Result<String, Refusal> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::page::Page;
     use crate::page::markdown::tests::{fetched, markdown, page_as};
@@ -228,9 +233,14 @@ mod tests {
     #[test]
     fn attributes_are_written_in_html_and_refused_in_markdown_notation() {
         let source = "the red fox";
-        let attributes = LinkAttributes { rel: Some("nofollow".into()), marker: Some("run \"7\"".into()), ..LinkAttributes::default() };
+        let attributes = LinkAttributes {
+            rel: Some("nofollow".into()),
+            class: Some("a \"7\"".into()),
+            marker: Some("data-linkwright".into()),
+            ..LinkAttributes::default()
+        };
         let insertion = Insertion { attributes, style: LinkStyle::Html, ..at(source, "red fox") };
-        let written = "the <a href=\"/to/?a=1&amp;b=2\" rel=\"nofollow\" data-linkwright=\"run &quot;7&quot;\">red fox</a>";
+        let written = "the <a href=\"/to/?a=1&amp;b=2\" rel=\"nofollow\" class=\"a &quot;7&quot;\" data-linkwright=\"\">red fox</a>";
         for format in [SourceFormat::Html, SourceFormat::Markdown] {
             assert_eq!(write(source, format, &insertion).as_deref(), Ok(written));
         }

@@ -94,9 +94,46 @@ fn shingles(page: &PageText) -> Vec<u64> {
     all
 }
 
+/// Minimum hashes of a fingerprint (MinHash, Broder 1997): the estimate of a resemblance errs by about 0.06.
+const HASHES: u64 = 64;
+/// Resemblance below which a page counts as another one than it was.
+const SAME_PAGE: f64 = 0.8;
+
+/// A fingerprint of a page's main text, by which [`changed_materially`] tells a rewritten page from one with a
+/// corrected word. Equal texts have equal fingerprints on every machine.
+#[must_use]
+pub fn fingerprint(text: &str) -> String {
+    let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
+    let of = |shingle: &[String]| fnv(shingle.iter().flat_map(|word| word.bytes().chain([0])));
+    let shingles: Vec<u64> = if words.len() < SHINGLE { vec![of(&words)] } else { words.windows(SHINGLE).map(of).collect() };
+    let least = |number: u64| shingles.iter().map(|s| mixed(s ^ mixed(number + 1))).min().unwrap_or_default();
+    (0..HASHES).map(|number| format!("{:04x}", least(number) & 0xffff)).collect()
+}
+
+/// Whether two fingerprints are of texts that differ in more than a fifth of their passages.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "a fingerprint has 64 hashes")]
+pub fn changed_materially(before: &str, after: &str) -> bool {
+    let hashes = |print: &str| print.as_bytes().chunks(4).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let (before, after) = (hashes(before), hashes(after));
+    let same = before.iter().zip(&after).filter(|(a, b)| a == b).count();
+    before.len() != after.len() || (same as f64) < SAME_PAGE * before.len() as f64
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+fn mixed(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
 /// FNV-1a over the terms.
 fn hash(terms: &[u32]) -> u64 {
-    terms.iter().flat_map(|t| t.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+    fnv(terms.iter().flat_map(|t| t.to_le_bytes()))
+}
+
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Pairs that share a good part of their shingles, found through an index of every eighth hash.
@@ -121,4 +158,23 @@ fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     let shared = a.iter().filter(|h| b.binary_search(h).is_ok()).count();
     let union = a.len() + b.len() - shared;
     if union == 0 { 0.0 } else { shared as f64 / union as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corrected_word_is_no_material_change_and_a_new_half_is() {
+        let words = |from: usize, to: usize| (from..to).map(|n| format!("word{n} and")).collect::<Vec<_>>().join(" ");
+        let page = words(0, 200);
+        let print = fingerprint(&page);
+        assert!(!changed_materially(&print, &fingerprint(&page)));
+        assert!(!changed_materially(&print, &fingerprint(&page.replace("word90 ", "Wort90 "))));
+        assert!(!changed_materially(&print, &fingerprint(&format!("{page} {}", words(300, 310)))));
+        assert!(changed_materially(&print, &fingerprint(&format!("{} {}", words(0, 100), words(300, 400)))));
+        assert!(changed_materially(&print, &fingerprint("")));
+        assert!(changed_materially(&fingerprint("two words"), &fingerprint("two others")));
+        assert!(!changed_materially(&fingerprint("Two words."), &fingerprint("two words")));
+    }
 }

@@ -79,6 +79,9 @@ pub struct PageSummary {
     pub language_source: LanguageSource,
     /// Words of main content.
     pub words: usize,
+    /// Fingerprint of the main text: see `overlap::fingerprint`. Empty where nothing was read.
+    #[serde(default)]
+    pub fingerprint: String,
     /// Publication date as `YYYY-MM-DD`.
     pub published: Option<String>,
     /// Listed in a sitemap.

@@ -143,12 +143,6 @@ impl Analysis {
         self.hashes[id.index()].clone()
     }
 
-    /// Hash of the page's main text, hexadecimal.
-    #[must_use]
-    pub(crate) fn text_hash(&self, id: PageId) -> String {
-        blake3::hash(self.site.page(id).main_text().as_bytes()).to_hex().to_string()
-    }
-
     /// Whether the page should be found but no other page's text leads to it.
     #[must_use]
     pub(crate) fn is_orphan(&self, id: PageId) -> bool {

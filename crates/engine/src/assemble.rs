@@ -7,6 +7,7 @@ use linkwright_core::anchor::Anchor;
 use linkwright_core::guardrail::pages::outcome_rule;
 use linkwright_core::guardrail::{Counts, Guardrail};
 use linkwright_core::opportunity::Pair;
+use linkwright_core::overlap;
 use linkwright_core::page::{BlockKind, FetchOutcome, FetchedPage, LanguageSource, LinkKind, Page};
 use linkwright_core::plan::{Gap, Notice, Opportunity, Overlap, OverlapKind, PageSummary, Plan, RunInfo, Signal, TargetAnchors};
 use linkwright_core::settings::Settings;
@@ -73,10 +74,12 @@ fn opportunity(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pa
     let (source, target) = (analysis.site.page(pair.source), analysis.site.page(pair.target));
     let block = &source.blocks[anchor.block];
     let source_hash = analysis.body_hash(pair.source);
-    let flags = proposal.template_linked.contains(&(pair.source, pair.target)).then(|| Guardrail::TemplateLinked.code().to_owned());
+    let flags = [(&proposal.template_linked, Guardrail::TemplateLinked), (&proposal.once_rejected, Guardrail::Rejected)];
+    let flags = flags.into_iter().filter(|(pairs, _)| pairs.contains(&(pair.source, pair.target)));
     let words = words_of(analysis, pair.source, anchor);
     let leads_to = proposal.sections.of(analysis, pair.source, pair.target, words);
-    let place = format!("{}\n{}\n{}\n{}", source.url, target.url, source_hash, anchor.source.start);
+    // The words and not the bytes: an edit elsewhere in the page makes no other opportunity of it.
+    let place = format!("{}\n{}\n{}\n{}", source.url, target.url, anchor.span.start, block.text);
     Opportunity {
         id: blake3::hash(place.as_bytes()).to_hex()[..16].to_owned(),
         source_url: source.url.to_string(),
@@ -94,7 +97,7 @@ fn opportunity(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pa
         section: heading_above(source, anchor.block),
         score: rounded(pair.score),
         signals: signals(analysis, proposal, settings, pair),
-        flags: flags.into_iter().collect(),
+        flags: flags.map(|(_, rule)| rule.code().to_owned()).collect(),
         target_inlinks: analysis.graph.body.into[pair.target.index()].len(),
         target_orphan: orphan(analysis, pair.target, run),
     }
@@ -200,6 +203,7 @@ fn page_summaries(analysis: &Analysis, proposal: &Proposal, plan: &Plan) -> Vec<
             row.language.clone_from(&page.language);
             row.language_source = page.language_source;
             row.words = page.word_count;
+            row.fingerprint = overlap::fingerprint(&page.main_text());
             row.published.clone_from(&page.published);
             row.not_source = codes(&analysis.eligibility[id.index()].not_source);
             row.not_target = codes(&analysis.eligibility[id.index()].not_target);
@@ -242,6 +246,7 @@ fn summary(fetched: &FetchedPage, title: String) -> PageSummary {
         language: String::new(),
         language_source: LanguageSource::Unknown,
         words: 0,
+        fingerprint: String::new(),
         published: None,
         in_sitemap: fetched.discovery.sitemap,
         in_links: fetched.discovery.links,

@@ -6,10 +6,11 @@ use crate::embedding::{Embedded, embed};
 use crate::error::EngineError;
 use crate::progress::Progress;
 use crate::project::Project;
-use crate::propose::{Groundwork, Inputs, Proposal, RANKED, Scored, propose, words_of};
+use crate::propose::{Groundwork, Inputs, Proposal, RANKED, Rejections, Scored, propose, words_of};
 use crate::reading::{self, Facts, Reading};
 use linkwright_core::anchor;
 use linkwright_core::guardrail::Guardrail;
+use linkwright_core::overlap;
 use linkwright_core::plan::{Notice, Plan, RunInfo};
 use linkwright_core::rank::RankReport;
 use linkwright_core::settings::{AnchorSettings, Settings};
@@ -17,9 +18,8 @@ use linkwright_core::signals::Evidence;
 use linkwright_core::site_index::PageId;
 use linkwright_core::url::PageUrl;
 use linkwright_embed::{Embedder, MiniLm};
-use linkwright_store::{NewRun, RejectedPair, RunStatus, Store};
+use linkwright_store::{NewRun, RunStatus, Store};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tokio::runtime::Runtime;
 
@@ -93,8 +93,8 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
     progress.stage("Ranking candidates", None);
     let groundwork = Groundwork::new(&analysis);
     let evidence = groundwork.evidence(&analysis, &embedded.vectors, settings);
-    let rejected = rejected_pairs(&analysis, &store, &runtime)?;
-    let proposal = propose(&analysis, &evidence, &Inputs { settings, rejected: &rejected });
+    let rejections = rejections(&analysis, &store, &runtime)?;
+    let proposal = propose(&analysis, &evidence, &Inputs { settings, rejections: &rejections });
 
     let run_id = runtime.block_on(store.runs().begin(&NewRun {
         kind: "plan".to_owned(),
@@ -156,17 +156,25 @@ pub(crate) fn now() -> String {
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
 
-/// Pairs that a person rejected, unless one of their pages has changed since.
-pub(crate) fn rejected_pairs(analysis: &Analysis, store: &Store, runtime: &Runtime) -> Result<BTreeSet<(PageId, PageId)>, EngineError> {
+/// Pairs that people rejected, told apart by whether one of their pages has changed materially since.
+pub(crate) fn rejections(analysis: &Analysis, store: &Store, runtime: &Runtime) -> Result<Rejections, EngineError> {
     let find = |key: &str| PageUrl::parse(&format!("https://{key}")).and_then(|url| analysis.site.find(&url));
-    let rejected = runtime.block_on(store.decisions().rejected_pairs())?;
-    let unchanged = |pair: &RejectedPair| {
-        let (source, target) = (find(&pair.source_key)?, find(&pair.target_key)?);
-        let same = pair.source_hash == analysis.body_hash(source)
-            && pair.target_hash.as_ref().is_none_or(|hash| *hash == analysis.text_hash(target));
-        same.then_some((source, target))
-    };
-    Ok(rejected.iter().filter_map(unchanged).collect())
+    let mut rejections = Rejections::default();
+    for pair in runtime.block_on(store.decisions().rejected_pairs())? {
+        let (Some(source), Some(target)) = (find(&pair.source_key), find(&pair.target_key)) else { continue };
+        let same = |print: &Option<String>, page: PageId| {
+            let now = || overlap::fingerprint(&analysis.site.page(page).main_text());
+            print.as_ref().is_none_or(|before| !overlap::changed_materially(before, &now()))
+        };
+        if same(&pair.source_print, source) && same(&pair.target_print, target) {
+            rejections.standing.insert((source, target));
+        } else {
+            rejections.lapsed.insert((source, target));
+        }
+    }
+    // Rejected again since: that stands.
+    rejections.lapsed.retain(|pair| !rejections.standing.contains(pair));
+    Ok(rejections)
 }
 
 /// The ten best targets of every source before caps and thresholds, with words that could carry the link.

@@ -62,6 +62,8 @@ pub(crate) struct Proposal {
     pub(crate) counts: Counts,
     /// Pairs that a menu or widget links already.
     pub(crate) template_linked: HashSet<(PageId, PageId)>,
+    /// Pairs that a person rejected before one of their pages changed.
+    pub(crate) once_rejected: HashSet<(PageId, PageId)>,
     /// Least score of a proposal.
     pub(crate) floor: f64,
     /// How the ranking was made.
@@ -120,8 +122,17 @@ pub(crate) fn rounded(value: f64) -> f64 {
 pub(crate) struct Inputs<'a> {
     /// Thresholds.
     pub(crate) settings: &'a Settings,
-    /// Pairs that a person rejected and that have not changed since.
-    pub(crate) rejected: &'a BTreeSet<(PageId, PageId)>,
+    /// What people rejected.
+    pub(crate) rejections: &'a Rejections,
+}
+
+/// Pairs that people rejected.
+#[derive(Debug, Default)]
+pub(crate) struct Rejections {
+    /// Neither page has changed materially since.
+    pub(crate) standing: BTreeSet<(PageId, PageId)>,
+    /// One has.
+    pub(crate) lapsed: HashSet<(PageId, PageId)>,
 }
 
 /// How this site puts links.
@@ -194,8 +205,28 @@ pub(crate) fn propose(analysis: &Analysis, evidence: &Evidence, inputs: &Inputs)
     let (choice, favour_effect) = choose(analysis, settings, &mut pairs);
     counts.add(&choice.counts);
     let Ways { chooser, sections } = ways;
+    let once_rejected = inputs.rejections.lapsed.clone();
+    for pair in &pairs {
+        if once_rejected.contains(&(pair.source, pair.target)) {
+            counts.flagged(Guardrail::Rejected);
+        }
+    }
     let without_vector = analysis.site.ids().filter(|p| !evidence.vectors.known[p.index()]).collect();
-    Proposal { ranked, chooser, sections, pairs, choice, favour_effect, overlaps, counts, template_linked, floor, without_vector, ranking }
+    Proposal {
+        ranked,
+        chooser,
+        sections,
+        pairs,
+        choice,
+        favour_effect,
+        overlaps,
+        counts,
+        template_linked,
+        once_rejected,
+        floor,
+        without_vector,
+        ranking,
+    }
 }
 
 /// Chooses under the caps, favoured targets first, and says what favour changed.
@@ -272,7 +303,7 @@ fn pair_rule(analysis: &Analysis, inputs: &Inputs, alike: &HashSet<(PageId, Page
     if alike.contains(&(source, target)) {
         return Some(Guardrail::Overlap);
     }
-    (inputs.settings.relevance.remember_rejections && inputs.rejected.contains(&(source, target))).then_some(Guardrail::Rejected)
+    (inputs.settings.relevance.remember_rejections && inputs.rejections.standing.contains(&(source, target))).then_some(Guardrail::Rejected)
 }
 
 /// The floor that the site's own links suggest: a fifth of them score lower. Sites with few links get a
@@ -437,7 +468,8 @@ fn state_of(analysis: &Analysis, source: PageId) -> SourceState {
 }
 
 /// How new links are written.
-fn link_settings(settings: &Settings) -> LinkSettings {
+#[must_use]
+pub(crate) fn link_settings(settings: &Settings) -> LinkSettings {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let links = &settings.links;
     let attributes =

@@ -6,7 +6,7 @@ use crate::analysis::Analysis;
 use crate::assemble::NOTHING;
 use crate::embedding::embed;
 use crate::error::EngineError;
-use crate::plan::{embedder, rejected_pairs};
+use crate::plan::{embedder, rejections};
 use crate::progress::Silent;
 use crate::project::Project;
 use crate::propose::{Groundwork, Inputs, Proposal, propose, words_of};
@@ -233,8 +233,8 @@ pub fn explain(project: &Path, source: &str, target: Option<&str>) -> Result<Exp
     let embedded = embed(&analysis, &embedder(settings)?, &store, &runtime, &Silent)?;
     let groundwork = Groundwork::new(&analysis);
     let evidence = groundwork.evidence(&analysis, &embedded.vectors, settings);
-    let rejected = rejected_pairs(&analysis, &store, &runtime)?;
-    let proposal = propose(&analysis, &evidence, &Inputs { settings, rejected: &rejected });
+    let rejections = rejections(&analysis, &store, &runtime)?;
+    let proposal = propose(&analysis, &evidence, &Inputs { settings, rejections: &rejections });
 
     let source_url = &analysis.site.page(source).url;
     let missing = || EngineError::new(format!("`{source_url}` is not in the last plan"), "run `linkwright plan` again");

@@ -105,6 +105,18 @@ pub enum StoreError {
         /// The state that was asked for.
         to: &'static str,
     },
+    /// Somebody else decided on the opportunity in the meantime.
+    #[error("opportunity `{id}` is {state} by now: {reviewer} decided so at {decided_at}")]
+    Conflict {
+        /// Its identity.
+        id: String,
+        /// The state it is in.
+        state: &'static str,
+        /// Who decided last.
+        reviewer: String,
+        /// When; RFC 3339, UTC.
+        decided_at: String,
+    },
     /// No such run or crawl, or one that is finished.
     #[error("there is no unfinished {what} {id} in this project")]
     NotRunning {
@@ -159,6 +171,7 @@ impl StoreError {
             }
             Self::NoOpportunity { .. } => "`linkwright plan` writes the identity of each opportunity to `plan.jsonl`",
             Self::IllegalTransition { .. } => "the opportunity was changed meanwhile; look at its present state",
+            Self::Conflict { .. } => "look at it again, and decide once more if you still disagree",
             Self::NotRunning { .. } => "start it again with `linkwright plan`",
             Self::Unfit { .. } => "update linkwright, or move the file away and run `linkwright plan` to build a new one",
             Self::Database { .. } | Self::Migration { .. } => "run the command again; if it fails again, restore the file from a backup",

@@ -11,6 +11,7 @@ mod blob;
 mod crawls;
 mod decisions;
 mod error;
+mod ledger;
 mod lock;
 mod names;
 mod opportunities;
@@ -20,8 +21,9 @@ mod runs;
 mod vectors;
 
 pub use crawls::{Crawl, CrawlId, Crawls, Finished, NewCrawl, Shrink, Shrinkage};
-pub use decisions::{Decision, Decisions, RejectedPair};
+pub use decisions::{Decision, Decisions, Note, RejectedPair};
 pub use error::StoreError;
+pub use ledger::{Edit, EditEvent, EditId, Entry, Ledger, NewEdit, PublisherKind};
 pub use lock::{Holder, LOCK_FILE, LockError, ProjectLock};
 pub use opportunities::{Opportunities, State, StoredOpportunity};
 pub use pages::Pages;
@@ -56,7 +58,10 @@ fn migrations() -> Migrator {
     let step = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    Migrator::with_migrations(vec![step(1, "initial", include_str!("../migrations/0001_initial.sql"))])
+    Migrator::with_migrations(vec![
+        step(1, "initial", include_str!("../migrations/0001_initial.sql")),
+        step(2, "publication", include_str!("../migrations/0002_publication.sql")),
+    ])
 }
 
 /// The project database.
@@ -143,6 +148,12 @@ impl Store {
     #[must_use]
     pub fn decisions(&self) -> Decisions<'_> {
         Decisions(self)
+    }
+
+    /// The ledger of inserted links, append-only.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger<'_> {
+        Ledger(self)
     }
 
     /// Begins a change. It is undone unless committed.

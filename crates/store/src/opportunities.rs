@@ -4,6 +4,7 @@
 use crate::error::Failure;
 use crate::names::{from_json, from_name, key_of, to_json};
 use crate::{RunId, Store, StoreError};
+use linkwright_core::guardrail::Guardrail;
 use linkwright_core::page::FetchOutcome;
 use linkwright_core::plan::{Gap, Opportunity, Plan};
 use serde::{Deserialize, Serialize};
@@ -56,9 +57,12 @@ impl State {
     pub fn may_become(self, next: Self) -> bool {
         use State::{Accepted, Expired, Found, Missing, Observed, Published, Rejected, Undone};
         match self {
-            Found | Missing => matches!(next, Accepted | Rejected | Expired),
-            // Back to `found` withdraws the decision before anything was written.
-            Accepted => matches!(next, Published | Rejected | Found | Expired),
+            Found => matches!(next, Accepted | Rejected | Expired),
+            // A link that went missing may come back by itself.
+            Missing => matches!(next, Accepted | Rejected | Expired | Observed | Undone),
+            // Back to `found` withdraws the decision before anything was written. Seen without having been written:
+            // an editor put the link in by hand.
+            Accepted => matches!(next, Published | Rejected | Found | Expired | Observed),
             Rejected => matches!(next, Accepted | Found),
             Published => matches!(next, Observed | Missing | Undone),
             Observed => matches!(next, Missing | Undone),
@@ -73,8 +77,12 @@ impl State {
 pub struct StoredOpportunity {
     /// What was proposed.
     pub opportunity: Opportunity,
+    /// As a run proposed it, where a reviewer has revised it.
+    pub proposed: Option<Box<Opportunity>>,
     /// Where it is in its life.
     pub state: State,
+    /// Number of the last decision about it, 0 before the first: tells whether somebody else has decided since.
+    pub revision: i64,
     /// Run that proposed it first.
     pub first_run: RunId,
     /// Run that proposed it last.
@@ -91,6 +99,8 @@ struct Row {
     first_run: i64,
     last_run: i64,
     payload: String,
+    proposed: Option<String>,
+    revision: i64,
 }
 
 impl Opportunities<'_> {
@@ -100,14 +110,48 @@ impl Opportunities<'_> {
     /// When the database cannot be read.
     pub async fn in_state(self, state: State) -> Result<Vec<StoredOpportunity>, StoreError> {
         let listed = async {
-            let rows: Vec<Row> =
-                sqlx::query_as("SELECT state, first_run, last_run, payload FROM opportunities WHERE state = $1 ORDER BY score DESC, id")
-                    .bind(state.name())
-                    .fetch_all(&self.0.reader)
-                    .await?;
+            let rows: Vec<Row> = sqlx::query_as(
+                "SELECT state, first_run, last_run, payload, proposed,
+                    coalesce((SELECT max(id) FROM decisions WHERE opportunity = opportunities.id), 0) AS revision
+                 FROM opportunities WHERE state = $1 ORDER BY score DESC, id",
+            )
+            .bind(state.name())
+            .fetch_all(&self.0.reader)
+            .await?;
             rows.into_iter().map(read).collect::<Result<_, _>>()
         };
         listed.await.map_err(|error: Failure| error.at(self.0.path()))
+    }
+
+    /// Every opportunity in any state, best first, ties by identity.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn all(self) -> Result<Vec<StoredOpportunity>, StoreError> {
+        let listed = async {
+            let rows: Vec<Row> = sqlx::query_as(
+                "SELECT state, first_run, last_run, payload, proposed,
+                    coalesce((SELECT max(id) FROM decisions WHERE opportunity = opportunities.id), 0) AS revision
+                 FROM opportunities ORDER BY score DESC, id",
+            )
+            .fetch_all(&self.0.reader)
+            .await?;
+            rows.into_iter().map(read).collect::<Result<_, _>>()
+        };
+        listed.await.map_err(|error: Failure| error.at(self.0.path()))
+    }
+
+    /// A number that changes with every decision and every plan: what was read before it is still true while it is
+    /// the same.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn version(self) -> Result<(i64, i64), StoreError> {
+        let read = async {
+            let sql = "SELECT coalesce((SELECT max(id) FROM decisions), 0), coalesce((SELECT max(run) FROM plans), 0)";
+            Ok(sqlx::query_as(sql).fetch_one(&self.0.reader).await?)
+        };
+        read.await.map_err(|error: Failure| error.at(self.0.path()))
     }
 
     /// One opportunity.
@@ -116,10 +160,14 @@ impl Opportunities<'_> {
     /// When the database cannot be read.
     pub async fn find(self, id: &str) -> Result<Option<StoredOpportunity>, StoreError> {
         let found = async {
-            let row: Option<Row> = sqlx::query_as("SELECT state, first_run, last_run, payload FROM opportunities WHERE id = $1")
-                .bind(id)
-                .fetch_optional(&self.0.reader)
-                .await?;
+            let row: Option<Row> = sqlx::query_as(
+                "SELECT state, first_run, last_run, payload, proposed,
+                    coalesce((SELECT max(id) FROM decisions WHERE opportunity = opportunities.id), 0) AS revision
+                 FROM opportunities WHERE id = $1",
+            )
+            .bind(id)
+            .fetch_optional(&self.0.reader)
+            .await?;
             row.map(read).transpose()
         };
         found.await.map_err(|error: Failure| error.at(self.0.path()))
@@ -143,7 +191,9 @@ impl Opportunities<'_> {
 fn read(row: Row) -> Result<StoredOpportunity, Failure> {
     Ok(StoredOpportunity {
         opportunity: from_json("an opportunity", &row.payload)?,
+        proposed: row.proposed.map(|proposed| from_json("an opportunity", &proposed)).transpose()?,
         state: from_name("the state of an opportunity", row.state)?,
+        revision: row.revision,
         first_run: RunId(row.first_run),
         last_run: RunId(row.last_run),
     })
@@ -153,6 +203,9 @@ fn read(row: Row) -> Result<StoredOpportunity, Failure> {
 /// decision takes the new values; what a plan that looked at the page no longer proposes expires.
 pub(crate) async fn merge(change: &mut SqliteConnection, run: RunId, plan: &Plan) -> Result<(), Failure> {
     for opportunity in &plan.opportunities {
+        if opportunity.flags.iter().any(|flag| flag == Guardrail::Rejected.code()) {
+            reopen(change, &opportunity.id, &plan.run.started_at).await?;
+        }
         upsert(change, run, opportunity).await?;
     }
     expire(change, run, plan).await?;
@@ -163,10 +216,13 @@ pub(crate) async fn merge(change: &mut SqliteConnection, run: RunId, plan: &Plan
     Ok(())
 }
 
+/// What was decided on a pair stands, also when another passage of the page seems better by now.
 async fn upsert(change: &mut SqliteConnection, run: RunId, opportunity: &Opportunity) -> Result<(), Failure> {
     sqlx::query(
         "INSERT INTO opportunities (id, state, source_key, target_key, source_hash, score, first_run, last_run, payload)
-         VALUES ($1, 'found', $2, $3, $4, $5, $6, $6, $7)
+         SELECT $1, 'found', $2, $3, $4, $5, $6, $6, $7
+         WHERE NOT EXISTS (SELECT 1 FROM opportunities WHERE source_key = $2 AND target_key = $3 AND id <> $1
+            AND state IN ('accepted', 'published', 'observed', 'missing', 'undone'))
          ON CONFLICT (id) DO UPDATE SET last_run = excluded.last_run,
             state = CASE state WHEN 'expired' THEN 'found' ELSE state END,
             source_hash = CASE WHEN state IN ('found', 'missing', 'expired') THEN excluded.source_hash ELSE source_hash END,
@@ -182,6 +238,23 @@ async fn upsert(change: &mut SqliteConnection, run: RunId, opportunity: &Opportu
     .bind(to_json("an opportunity", opportunity)?)
     .execute(change)
     .await?;
+    Ok(())
+}
+
+/// What was rejected and is proposed again, because a page changed, waits for a decision once more.
+async fn reopen(change: &mut SqliteConnection, id: &str, at: &str) -> Result<(), Failure> {
+    let reopened = sqlx::query(
+        "INSERT INTO decisions (opportunity, from_state, to_state, reviewer, decided_at, reason, source_hash)
+         SELECT id, 'rejected', 'found', 'linkwright', $2, 'one of the two pages has changed since', source_hash
+         FROM opportunities WHERE id = $1 AND state = 'rejected'",
+    )
+    .bind(id)
+    .bind(at)
+    .execute(&mut *change)
+    .await?;
+    if reopened.rows_affected() > 0 {
+        sqlx::query("UPDATE opportunities SET state = 'found' WHERE id = $1").bind(id).execute(change).await?;
+    }
     Ok(())
 }
 

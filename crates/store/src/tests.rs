@@ -3,6 +3,7 @@
 mod processes;
 
 use super::*;
+use linkwright_core::edit::{LinkAttributes, NewLink, Written};
 use linkwright_core::page::{Discovery, FetchHeaders, FetchOutcome, FetchedPage, Redirect, SourceFormat};
 use linkwright_core::plan::{Gap, Opportunity, Plan, RunInfo};
 use linkwright_core::span::Span;
@@ -330,10 +331,10 @@ async fn a_new_plan_keeps_decisions_and_expires_what_it_no_longer_proposes() {
         let id = store.runs().begin(&run()).await.unwrap();
         store.plans().save(id, &plan(id, opportunities)).await.unwrap();
     };
-    save(["stays", "goes", "rejected", "accepted"].map(|id| opportunity(id, "/a", 0.5)).to_vec()).await;
+    save(["stays", "goes", "rejected", "accepted"].map(|id| opportunity(id, &format!("/{id}"), 0.5)).to_vec()).await;
     decide(&store, "rejected", State::Rejected).await.unwrap();
     decide(&store, "accepted", State::Accepted).await.unwrap();
-    save(["stays", "rejected", "new"].map(|id| opportunity(id, "/a", 0.7)).to_vec()).await;
+    save(["stays", "rejected", "new"].map(|id| opportunity(id, &format!("/{id}"), 0.7)).to_vec()).await;
 
     let states: Vec<(State, Vec<(String, f64)>)> = in_states(&store).await;
     let expected = [
@@ -343,7 +344,7 @@ async fn a_new_plan_keeps_decisions_and_expires_what_it_no_longer_proposes() {
         (State::Expired, vec![("goes".to_owned(), 0.5)]),
     ];
     assert_eq!(states, expected);
-    save(vec![opportunity("goes", "/a", 0.9)]).await;
+    save(vec![opportunity("goes", "/goes", 0.9)]).await;
     assert_eq!(store.opportunities().find("goes").await.unwrap().unwrap().state, State::Found);
 }
 
@@ -358,16 +359,13 @@ async fn in_states(store: &Store) -> Vec<(State, Vec<(String, f64)>)> {
     states
 }
 
-async fn decide(store: &Store, id: &str, state: State) -> Result<(), StoreError> {
-    let decision = Decision {
-        opportunity: id.to_owned(),
-        state,
-        reviewer: "Ann".to_owned(),
-        decided_at: NOW.to_owned(),
-        reason: Some("because".to_owned()),
-        target_hash: Some("beef".to_owned()),
-    };
-    store.decisions().record(&decision).await
+async fn decide(store: &Store, id: &str, state: State) -> Result<i64, StoreError> {
+    store.decisions().record(&decision(id, state)).await
+}
+
+fn decision(id: &str, state: State) -> Decision {
+    let text = |text: &str| Some(text.to_owned());
+    Decision { reason: text("because"), source_print: text("00ff"), target_print: text("beef"), ..Decision::new(id, state, "Ann", NOW) }
 }
 
 #[tokio::test]
@@ -395,6 +393,7 @@ fn summary(url: &str, outcome: FetchOutcome) -> linkwright_core::plan::PageSumma
         language: String::new(),
         language_source: linkwright_core::page::LanguageSource::Unknown,
         words: 0,
+        fingerprint: String::new(),
         published: None,
         in_sitemap: false,
         in_links: false,
@@ -432,11 +431,142 @@ async fn decisions_are_legal_recorded_and_never_changed() {
     let pair = RejectedPair {
         source_key: "example.org/a".to_owned(),
         target_key: "example.org/target".to_owned(),
-        source_hash: "00ff".to_owned(),
-        target_hash: Some("beef".to_owned()),
+        source_print: Some("00ff".to_owned()),
+        target_print: Some("beef".to_owned()),
     };
     assert_eq!(store.decisions().rejected_pairs().await.unwrap(), [pair]);
     for sql in ["UPDATE decisions SET reviewer = 'Eve'", "DELETE FROM decisions"] {
+        assert!(sqlx::query(sql).execute(&store.writer).await.is_err(), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_decision_on_what_somebody_else_changed_is_a_conflict_that_names_them() {
+    let (_folder, store) = planned(vec![opportunity("o", "/a", 0.5), opportunity("p", "/b", 0.5)]).await;
+    let seen = |id: &str, seen: i64| Decision { seen: Some(seen), ..decision(id, State::Accepted) };
+    let revision = store.decisions().record(&seen("o", 0)).await.unwrap();
+    assert_eq!(store.opportunities().find("o").await.unwrap().unwrap().revision, revision);
+    let late = Decision { reviewer: "Bob".to_owned(), ..decision("o", State::Rejected) };
+    store.decisions().record(&late).await.unwrap();
+    let refused = store.decisions().record(&seen("o", revision)).await.unwrap_err();
+    assert_eq!(refused.to_string(), "opportunity `o` is rejected by now: Bob decided so at 2026-12-01T00:00:00Z");
+    // All or none.
+    let many = [seen("p", 0), seen("o", revision)];
+    assert!(matches!(store.decisions().record_all(&many).await, Err(StoreError::Conflict { .. })));
+    assert_eq!(store.opportunities().find("p").await.unwrap().unwrap().state, State::Found);
+}
+
+#[tokio::test]
+async fn a_revision_lasts_as_long_as_its_decision() {
+    let proposed = opportunity("o", "/a", 0.5);
+    let (_folder, store) = planned(vec![proposed.clone()]).await;
+    let other = Opportunity { anchor: "two".to_owned(), target_url: "https://example.org/other".to_owned(), ..proposed.clone() };
+    let revised = |other: &Opportunity| Decision { revised: Some(Box::new(other.clone())), ..decision("o", State::Accepted) };
+    store.decisions().record(&revised(&other)).await.unwrap();
+    let again = Opportunity { anchor: "words".to_owned(), ..other.clone() };
+    store.decisions().record(&revised(&again)).await.unwrap();
+    let kept = store.opportunities().find("o").await.unwrap().unwrap();
+    assert_eq!((&kept.opportunity, kept.proposed.as_deref()), (&again, Some(&proposed)));
+    // The next plan proposes the same again, and the decision stands.
+    let run = store.runs().begin(&run()).await.unwrap();
+    store.plans().save(run, &plan(run, vec![proposed.clone()])).await.unwrap();
+    assert_eq!(store.opportunities().find("o").await.unwrap().unwrap().opportunity, again);
+    decide(&store, "o", State::Found).await.unwrap();
+    let kept = store.opportunities().find("o").await.unwrap().unwrap();
+    assert_eq!((kept.opportunity, kept.proposed), (proposed, None));
+    let history = store.decisions().of("o").await.unwrap();
+    assert_eq!(history[1].1.revised.as_deref(), Some(&again));
+}
+
+#[tokio::test]
+async fn a_decided_pair_is_not_proposed_again_with_another_passage() {
+    let (_folder, store) = planned(vec![opportunity("o", "/a", 0.5), opportunity("p", "/b", 0.5)]).await;
+    decide(&store, "o", State::Accepted).await.unwrap();
+    let run = store.runs().begin(&run()).await.unwrap();
+    store.plans().save(run, &plan(run, vec![opportunity("other", "/a", 0.9), opportunity("new", "/b", 0.9)])).await.unwrap();
+    let ids = in_states(&store).await.into_iter().map(|(state, found)| (state, found[0].0.clone()));
+    let expected = [(State::Found, "new"), (State::Accepted, "o"), (State::Expired, "p")];
+    assert_eq!(ids.collect::<Vec<_>>(), expected.map(|(state, id)| (state, id.to_owned())));
+}
+
+#[tokio::test]
+async fn a_rejected_opportunity_comes_back_only_when_the_plan_says_that_a_page_changed() {
+    let (_folder, store) = planned(vec![opportunity("o", "/a", 0.5)]).await;
+    decide(&store, "o", State::Rejected).await.unwrap();
+    let run = store.runs().begin(&run()).await.unwrap();
+    store.plans().save(run, &plan(run, vec![opportunity("o", "/a", 0.6)])).await.unwrap();
+    assert_eq!(store.opportunities().find("o").await.unwrap().unwrap().state, State::Rejected);
+    let flagged = Opportunity { flags: vec!["R04".to_owned()], ..opportunity("o", "/a", 0.7) };
+    store.plans().save(run, &plan(run, vec![flagged.clone()])).await.unwrap();
+    let kept = store.opportunities().find("o").await.unwrap().unwrap();
+    assert_eq!((kept.state, kept.opportunity), (State::Found, flagged));
+    assert_eq!(store.decisions().of("o").await.unwrap().last().unwrap().1.reviewer, "linkwright");
+}
+
+#[tokio::test]
+async fn notes_stay_with_their_opportunity() {
+    let (_folder, store) = planned(vec![opportunity("o", "/a", 0.5)]).await;
+    let text = |text: &str| text.to_owned();
+    let note = Note { opportunity: text("o"), reviewer: text("Ann"), written_at: text(NOW), text: text("ask \"Bob\" <b>") };
+    store.decisions().add_note(&note).await.unwrap();
+    assert_eq!(store.decisions().notes("o").await.unwrap(), std::slice::from_ref(&note));
+    let lost = Note { opportunity: text("none"), ..note };
+    assert!(matches!(store.decisions().add_note(&lost).await, Err(StoreError::NoOpportunity { .. })));
+}
+
+/// A project with one plan.
+async fn planned(opportunities: Vec<Opportunity>) -> (TempDir, Store) {
+    let (folder, store) = store().await;
+    let id = store.runs().begin(&run()).await.unwrap();
+    store.plans().save(id, &plan(id, opportunities)).await.unwrap();
+    (folder, store)
+}
+
+fn new_edit(opportunity: &str) -> NewEdit {
+    let text = |text: &str| text.to_owned();
+    NewEdit {
+        opportunity: text(opportunity),
+        publisher: PublisherKind::Folder,
+        site: text("/site"),
+        location: text("a/index.html"),
+        source_url: text("https://example.org/a"),
+        target_url: text("https://example.org/target"),
+        format: SourceFormat::Html,
+        link: NewLink { href: text("/target"), anchor: text("two words"), attributes: LinkAttributes::default() },
+        passage: text("Here are two words."),
+        hash_before: text("aa"),
+        hash_after: text("bb"),
+        written: Written {
+            place: 12,
+            opening: b"<a href=\"/target\">".to_vec(),
+            words: b"two\xffwords".to_vec(),
+            closing: b"</a>".to_vec(),
+            definition: Some((99, b"\n[a]: /b".to_vec())),
+            before: b"Here are ".to_vec(),
+            after: Vec::new(),
+        },
+    }
+}
+
+#[tokio::test]
+async fn the_ledger_gives_back_what_was_written_and_is_never_changed() {
+    let (_folder, store) = planned(vec![opportunity("o", "/a", 0.5)]).await;
+    decide(&store, "o", State::Accepted).await.unwrap();
+    let run = store.runs().begin(&NewRun { kind: "apply".to_owned(), ..run() }).await.unwrap();
+    let ids = store.ledger().begin(run, &[new_edit("o")], NOW, "Ann").await.unwrap();
+    let edits = store.ledger().edits().await.unwrap();
+    assert_eq!((edits.len(), &edits[0].edit, edits[0].is_open(), edits[0].is_live()), (1, &new_edit("o"), true, false));
+    let entry = |event| Entry { edit: ids[0], run, event, at: NOW.to_owned(), who: "Ann".to_owned(), hash: "bb".to_owned(), detail: None };
+    // One step: an entry whose decision is refused is not kept.
+    let illegal = [decision("o", State::Observed), decision("o", State::Rejected)];
+    assert!(store.ledger().record(&[entry(EditEvent::Written)], &illegal).await.is_err());
+    assert!(store.ledger().edits().await.unwrap()[0].is_open());
+    store.ledger().record(&[entry(EditEvent::Written)], &[decision("o", State::Published)]).await.unwrap();
+    store.ledger().record(&[entry(EditEvent::Observed)], &[]).await.unwrap();
+    assert!(store.ledger().edits().await.unwrap()[0].is_live());
+    let events: Vec<EditEvent> = store.ledger().entries(ids[0]).await.unwrap().into_iter().map(|entry| entry.event).collect();
+    assert_eq!(events, [EditEvent::Begun, EditEvent::Written, EditEvent::Observed]);
+    for sql in ["UPDATE ledger SET event = 'undone'", "DELETE FROM ledger", "UPDATE edits SET place = 1", "DELETE FROM edits"] {
         assert!(sqlx::query(sql).execute(&store.writer).await.is_err(), "{sql}");
     }
 }

@@ -7,14 +7,15 @@
 //! are the same, and a link that ended up in an attribute, a comment, a title or another link is seen.
 
 use super::canonical::{self, CLOSE, NAME, OPEN, OPENED, VALUE, is_sign};
-use super::{LinkAttributes, Refusal};
+use super::{Insertion, LinkAttributes, Refusal};
 use crate::page::SourceFormat;
 use crate::url::PageUrl;
 use pulldown_cmark::{Options, Parser, html};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A link that must be there after an edit and was not before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewLink {
     /// Its `href`.
     pub href: String,
@@ -22,6 +23,14 @@ pub struct NewLink {
     pub anchor: String,
     /// Its other attributes.
     pub attributes: LinkAttributes,
+}
+
+impl NewLink {
+    /// The link that an insertion makes.
+    #[must_use]
+    pub fn of(insertion: &Insertion) -> Self {
+        Self { href: insertion.href.clone(), anchor: insertion.anchor.clone(), attributes: insertion.attributes.clone() }
+    }
 }
 
 /// Elements in which a link would be invalid, invisible or out of place.

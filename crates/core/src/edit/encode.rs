@@ -5,13 +5,23 @@
 
 use super::{Edited, Refusal};
 use crate::page::SourceText;
+use crate::span::Span;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+
+/// The bytes of a page with links written into them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// The new bytes.
+    pub bytes: Vec<u8>,
+    /// What was inserted, as ranges of `bytes`, in the order of [`Edited::inserted`].
+    pub inserted: Vec<Span>,
+}
 
 /// Inserts the pieces of an edit into the original bytes. All other bytes stay as they are.
 ///
 /// # Errors
 /// When a place has no exact counterpart in the bytes, or the encoding cannot write the insertion.
-pub fn encode_back(source: &SourceText, original: &[u8], edited: &Edited) -> Result<Vec<u8>, Refusal> {
+pub fn encode_back(source: &SourceText, original: &[u8], edited: &Edited) -> Result<Encoded, Refusal> {
     let encoding = Encoding::for_label(source.encoding.as_bytes()).ok_or(Refusal::EncodingNotExact)?;
     let mark = mark_length(source, encoding, original)?;
     let body = &original[mark..];
@@ -22,15 +32,18 @@ pub fn encode_back(source: &SourceText, original: &[u8], edited: &Edited) -> Res
         byte_offsets(body, encoding, &pieces)?
     };
     let mut out = original[..mark].to_vec();
+    let mut inserted = Vec::with_capacity(pieces.len());
     let mut from = 0;
     for (offset, (_, piece)) in offsets.into_iter().zip(&pieces) {
         out.extend_from_slice(body.get(from..offset).ok_or(Refusal::EncodingNotExact)?);
+        let start = out.len();
         out.extend_from_slice(&encoded(piece, encoding)?);
+        inserted.push(Span::new(start, out.len()));
         from = offset;
     }
     out.extend_from_slice(&body[from..]);
     let (read, _) = encoding.decode_without_bom_handling(&out[mark..]);
-    if read == edited.text { Ok(out) } else { Err(Refusal::EncodingNotExact) }
+    if read == edited.text { Ok(Encoded { bytes: out, inserted }) } else { Err(Refusal::EncodingNotExact) }
 }
 
 fn mark_length(source: &SourceText, encoding: &'static Encoding, original: &[u8]) -> Result<usize, Refusal> {
@@ -83,7 +96,6 @@ mod tests {
     use super::*;
     use crate::edit::{Insertion, LinkAttributes, LinkStyle, insert};
     use crate::page::SourceFormat;
-    use crate::span::Span;
 
     fn edit(text: &str, anchor: &str) -> Edited {
         let start = text.find(anchor).unwrap();
@@ -120,7 +132,8 @@ mod tests {
                 assert_eq!(result, Err(Refusal::EncodingNotExact), "the address has a letter that it lacks");
                 continue;
             }
-            let bytes = result.unwrap();
+            let Encoded { bytes, inserted } = result.unwrap();
+            assert!(bytes[inserted[0].range()].starts_with(b"<"), "{label}");
             let position = original.windows(3).position(|w| w == b"und").unwrap_or(2);
             assert_eq!(&bytes[..position], &original[..position], "{label}");
             assert!(bytes.len() > original.len());

@@ -11,7 +11,7 @@ use crate::span::Span;
 /// How new links are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkSettings {
-    /// Attributes of every new link.
+    /// Attributes of every new link that is written as HTML; Markdown has no notation for them.
     pub attributes: LinkAttributes,
     /// Notation in Markdown pages; `None` takes the one that the page uses most.
     pub markdown_style: Option<LinkStyle>,
@@ -37,7 +37,8 @@ impl<'a> Preflight<'a> {
             SourceFormat::Markdown | SourceFormat::Mdx => settings.markdown_style.unwrap_or_else(by_page),
         };
         let before = check::flatten(source, page.format);
-        Self { page, places: Places::of(page), before, style, attributes: settings.attributes.clone() }
+        let attributes = if style == LinkStyle::Html { settings.attributes.clone() } else { LinkAttributes::default() };
+        Self { page, places: Places::of(page), before, style, attributes }
     }
 
     /// The places of the page.
@@ -69,10 +70,7 @@ impl<'a> Preflight<'a> {
         }
         let mut ordered: Vec<&Insertion> = insertions.iter().collect();
         ordered.sort_by_key(|i| i.place);
-        let expected: Vec<NewLink> = ordered
-            .into_iter()
-            .map(|i| NewLink { href: i.href.clone(), anchor: i.anchor.clone(), attributes: i.attributes.clone() })
-            .collect();
+        let expected: Vec<NewLink> = ordered.into_iter().map(NewLink::of).collect();
         check::compare(&self.before, &edited.text, self.page.format, &self.page.base, &expected)?;
         Ok(edited)
     }

@@ -54,6 +54,12 @@ pub enum Refusal {
     /// The check saw other elements or attributes.
     #[error("the structure of the page would change")]
     StructureChanged,
+    /// The sentence is not in the page any more.
+    #[error("the sentence is not in the page any more")]
+    PassageGone,
+    /// The sentence stands in the page more than once.
+    #[error("the sentence stands in the page more than once, so that nothing says which one is meant")]
+    PassageAmbiguous,
     /// The edit does not fit the text it is applied to.
     #[error("the edit does not fit this text")]
     EditDoesNotFit,
@@ -82,6 +88,8 @@ impl Refusal {
             Self::AnchorChanged => "anchor_changed",
             Self::TextChanged => "text_changed",
             Self::StructureChanged => "structure_changed",
+            Self::PassageGone => "passage_gone",
+            Self::PassageAmbiguous => "passage_ambiguous",
             Self::EditDoesNotFit => "edit_does_not_fit",
             Self::EncodingNotExact => "encoding_not_exact",
         }

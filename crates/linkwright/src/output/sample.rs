@@ -28,6 +28,7 @@ pub(crate) fn page(path: &str, title: &str) -> PageSummary {
         language: "en".to_owned(),
         language_source: LanguageSource::Declared,
         words: 512,
+        fingerprint: String::new(),
         published: Some("2026-03-14".to_owned()),
         in_sitemap: true,
         in_links: true,
