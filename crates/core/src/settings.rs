@@ -38,6 +38,10 @@ pub struct Settings {
     pub caps: CapSettings,
     /// How a link is written.
     pub links: LinkSettings,
+    /// How approved links are written to the site.
+    pub apply: ApplySettings,
+    /// The WordPress site that links are written to.
+    pub wordpress: WordPressSettings,
     /// Which embedding model is used.
     pub model: ModelSettings,
 }
@@ -445,6 +449,36 @@ impl Default for LinkSettings {
             marker: String::new(),
         }
     }
+}
+
+/// `[apply]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApplySettings {
+    /// Pages that one run changes at most.
+    pub max_pages: usize,
+    /// Pause between two pages of a WordPress site, in milliseconds.
+    pub pause_ms: u64,
+}
+
+impl Default for ApplySettings {
+    fn default() -> Self {
+        Self { max_pages: 20, pause_ms: 500 }
+    }
+}
+
+/// `[wordpress]`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WordPressSettings {
+    /// Address of the site; empty for a site that is not WordPress, or whose links are not written.
+    pub url: String,
+    /// User whose application password is used.
+    pub user: String,
+    /// File that holds the application password.
+    pub password_file: String,
+    /// REST names of the types that may be changed; empty allows posts, pages and every public type.
+    pub types: Vec<String>,
 }
 
 /// `[model]`

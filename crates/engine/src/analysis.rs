@@ -156,7 +156,9 @@ fn has_body(fetched: &FetchedPage) -> bool {
     matches!(fetched.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged)
 }
 
-fn parse(fetched: &FetchedPage, settings: &Settings, paths: &BTreeMap<String, PageUrl>) -> Page {
+/// One page, understood by itself.
+#[must_use]
+pub(crate) fn parse(fetched: &FetchedPage, settings: &Settings, paths: &BTreeMap<String, PageUrl>) -> Page {
     if fetched.format == SourceFormat::Html {
         let content = ContentSettings {
             content: settings.site.content_selector.iter().cloned().collect(),

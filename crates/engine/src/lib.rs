@@ -3,6 +3,7 @@
 //! [`plan`](plan()) is the main job; the functions of [`views`] look into what it left behind.
 
 mod analysis;
+pub mod apply;
 mod assemble;
 mod embedding;
 mod error;
@@ -12,12 +13,17 @@ mod plan;
 mod progress;
 pub mod project;
 mod propose;
+mod publication;
+mod publisher;
 mod reading;
 mod sections;
 pub mod training;
+pub mod undo;
+pub mod verify;
 pub mod views;
 
 pub use assemble::NOTHING;
 pub use error::EngineError;
 pub use plan::{PlanRequest, PlanResult, RankingRow, plan};
 pub use progress::{Progress, Silent};
+pub use publication::{Recovered, user};

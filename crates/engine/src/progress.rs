@@ -6,6 +6,8 @@ pub trait Progress: Sync {
     fn stage(&self, name: &str, total: Option<u64>);
     /// So many more steps of the stage are done.
     fn advance(&self, steps: u64);
+    /// A step of a change to the site or the ledger is about to be taken.
+    fn step(&self, _name: &str) {}
 }
 
 /// Says nothing.

@@ -197,28 +197,35 @@ impl Archive for StoreArchive<'_> {
 }
 
 fn read_settings(request: &PlanRequest, settings: &Settings) -> ReadSettings {
-    let (crawl, site) = (&settings.crawl, &settings.site);
-    let defaults = CrawlSettings::default();
+    let site = &settings.site;
     ReadSettings {
-        crawl: CrawlSettings {
-            user_agent: crawl.user_agent.clone().unwrap_or_else(|| defaults.user_agent.clone()),
-            hosts: site.hosts.clone(),
-            path_scope: if site.path_scope == "/" { Vec::new() } else { vec![site.path_scope.clone()] },
-            max_depth: crawl.max_depth,
-            max_pages: crawl.max_pages,
-            queries_per_path: crawl.queries_per_path,
-            interval_ms: crawl.interval_ms,
-            concurrency: crawl.concurrency,
-            timeout_ms: crawl.timeout_s * 1_000,
-            max_time_ms: crawl.max_time_s.map(|s| s * 1_000),
-            retries: crawl.retries,
-            max_backoff_ms: crawl.max_backoff_s * 1_000,
-            max_body_bytes: crawl.max_body_bytes,
-            ..defaults
-        },
+        crawl: crawl_settings(settings),
         only: request.only.iter().chain(&site.only).cloned().collect(),
         exclude: site.exclude.clone(),
         limit: request.limit,
+    }
+}
+
+/// How pages are asked for.
+#[must_use]
+pub(crate) fn crawl_settings(settings: &Settings) -> CrawlSettings {
+    let (crawl, site) = (&settings.crawl, &settings.site);
+    let defaults = CrawlSettings::default();
+    CrawlSettings {
+        user_agent: crawl.user_agent.clone().unwrap_or_else(|| defaults.user_agent.clone()),
+        hosts: site.hosts.clone(),
+        path_scope: if site.path_scope == "/" { Vec::new() } else { vec![site.path_scope.clone()] },
+        max_depth: crawl.max_depth,
+        max_pages: crawl.max_pages,
+        queries_per_path: crawl.queries_per_path,
+        interval_ms: crawl.interval_ms,
+        concurrency: crawl.concurrency,
+        timeout_ms: crawl.timeout_s * 1_000,
+        max_time_ms: crawl.max_time_s.map(|s| s * 1_000),
+        retries: crawl.retries,
+        max_backoff_ms: crawl.max_backoff_s * 1_000,
+        max_body_bytes: crawl.max_body_bytes,
+        ..defaults
     }
 }
 

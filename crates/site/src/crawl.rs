@@ -8,6 +8,7 @@
 mod address;
 mod client;
 mod frontier;
+mod look;
 mod polite;
 mod report;
 mod robots;
@@ -23,6 +24,7 @@ pub use robots::RobotsOutcome;
 pub use settings::CrawlSettings;
 pub use sitemap::SitemapProblem;
 
+pub use look::look;
 pub(crate) use sitemap::parse as parse_sitemap;
 
 use crate::archive::Archive;

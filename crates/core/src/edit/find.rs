@@ -66,14 +66,14 @@ fn within(span: Span, part: Span) -> Span {
 }
 
 /// A text without what typography does to it, and where each of its characters begins in the text.
-struct Plain {
-    letters: Vec<char>,
+pub(super) struct Plain {
+    pub(super) letters: Vec<char>,
     starts: Vec<usize>,
     length: usize,
 }
 
 impl Plain {
-    fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         let mut plain = Self { letters: Vec::new(), starts: Vec::new(), length: text.len() };
         for (at, letter) in text.char_indices() {
             match letter {
@@ -102,7 +102,7 @@ impl Plain {
     }
 
     /// Number of the first character that begins at a place of the text or after it.
-    fn number(&self, at: usize) -> usize {
+    pub(super) fn number(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start < at)
     }
 
@@ -112,7 +112,7 @@ impl Plain {
     }
 
     /// Where another text stands in this one, as numbers of characters.
-    fn places_of(&self, other: &Self) -> Vec<usize> {
+    pub(super) fn places_of(&self, other: &Self) -> Vec<usize> {
         let length = other.letters.len();
         if length == 0 {
             return Vec::new();

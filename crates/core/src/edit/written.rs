@@ -99,34 +99,42 @@ fn label_of(closing: &[u8]) -> Option<&[u8]> {
     closing.strip_prefix(b"][")?.strip_suffix(b"]")
 }
 
-/// Takes links out of a page: the new bytes, and what came of each link in the order given.
+/// A page with links taken out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenOut {
+    /// The new bytes.
+    pub bytes: Vec<u8>,
+    /// What came of each link, in the order given.
+    pub removals: Vec<Removal>,
+    /// Numbers of the links that are out, in the order in which they stood on the page.
+    pub order: Vec<usize>,
+}
+
+/// Takes links out of a page.
 #[must_use]
-pub fn take_out(current: &[u8], links: &[&Written]) -> (Vec<u8>, Vec<Removal>) {
+pub fn take_out(current: &[u8], links: &[&Written]) -> TakenOut {
+    let places: Vec<Result<usize, Removal>> = links.iter().map(|link| place_of(current, link)).collect();
+    let mut order: Vec<usize> = (0..links.len()).filter(|number| places[*number].is_ok()).collect();
+    order.sort_by_key(|number| places[*number].ok());
     let mut bytes = current.to_vec();
     // From the end, so that places before it stay right.
-    let mut order: Vec<usize> = (0..links.len()).collect();
-    order.sort_by_key(|i| std::cmp::Reverse(links[*i].place));
-    let mut removals = vec![Removal::Gone; links.len()];
-    for number in order {
+    for (number, at) in order.iter().rev().filter_map(|number| Some((*number, places[*number].ok()?))) {
         let link = links[number];
-        removals[number] = match place_of(&bytes, link) {
-            Ok(at) => {
-                bytes.drain(at + link.opening.len() + link.words.len()..at + link.link().len());
-                bytes.drain(at..at + link.opening.len());
-                Removal::Removed
-            }
-            Err(refused) => refused,
-        };
+        bytes.drain(at + link.opening.len() + link.words.len()..at + link.link().len());
+        bytes.drain(at..at + link.opening.len());
     }
-    for (link, _) in links.iter().zip(&removals).filter(|(_, removal)| **removal == Removal::Removed) {
-        remove_definition(&mut bytes, link);
-    }
-    (bytes, removals)
+    order.iter().for_each(|number| remove_definition(&mut bytes, links[*number]));
+    let removals = places.into_iter().map(|place| place.map_or_else(|refused| refused, |_| Removal::Removed)).collect();
+    TakenOut { bytes, removals, order }
 }
 
 /// Where the link stands now.
 fn place_of(bytes: &[u8], link: &Written) -> Result<usize, Removal> {
     let whole = link.link();
+    let as_written = [&link.before[..], &whole, &link.after].concat();
+    if bytes.get(link.place - link.before.len()..).is_some_and(|here| here.starts_with(&as_written)) {
+        return Ok(link.place);
+    }
     let mut best: Option<(usize, usize)> = None;
     let mut tied = false;
     let mut seen = 0;
@@ -229,8 +237,8 @@ mod tests {
     }
 
     fn out(text: &str, links: &[&Written]) -> (String, Vec<Removal>) {
-        let (bytes, removals) = take_out(text.as_bytes(), links);
-        (String::from_utf8(bytes).unwrap(), removals)
+        let taken = take_out(text.as_bytes(), links);
+        (String::from_utf8(taken.bytes).unwrap(), taken.removals)
     }
 
     #[test]
@@ -268,7 +276,7 @@ mod tests {
         };
         assert_eq!(refused(&text.replace("[red fox](/fox/)", "red fox"), &links[0]), Removal::Gone);
         assert_eq!(refused(&text.replace("[grey owl]", "[old owl]"), &links[1]), Removal::WordsChanged);
-        assert_eq!(refused(&format!("{text}\n{text}"), &links[1]), Removal::Ambiguous);
+        assert_eq!(refused(&format!("New.\n\n{text}\n{text}"), &links[1]), Removal::Ambiguous);
         let moved = text.replace("A [grey owl](/owl/) sits", "An animal sits").replace("The end", "Ask any [grey owl](/owl/) what the end");
         assert_eq!(refused(&moved, &links[1]), Removal::Elsewhere);
     }
@@ -293,9 +301,9 @@ mod tests {
             let anchor = format!("{} {}", words[take], words[take + 1]);
             prop_assume!(source.matches(&anchor).count() == 1);
             let (bytes, links) = write(&markdown_page(&source), &[(&anchor, "/x/")]);
-            let (left, removals) = take_out(&bytes, &[&links[0]]);
-            prop_assert_eq!(removals, vec![Removal::Removed]);
-            prop_assert_eq!(left, source.as_bytes());
+            let taken = take_out(&bytes, &[&links[0]]);
+            prop_assert_eq!(taken.removals, vec![Removal::Removed]);
+            prop_assert_eq!(taken.bytes, source.as_bytes());
         }
     }
 }

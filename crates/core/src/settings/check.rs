@@ -119,6 +119,11 @@ impl Settings {
         within("caps.per_target", self.caps.per_target as u64, 1, 1_000_000)?;
         within("caps.per_anchor", self.caps.per_anchor as u64, 1, 1_000_000)?;
         share("caps.anchor_share", self.caps.anchor_share)?;
+        within("apply.max_pages", self.apply.max_pages as u64, 1, 1_000_000)?;
+        within("apply.pause_ms", self.apply.pause_ms, 0, 600_000)?;
+        if !self.wordpress.url.is_empty() && crate::url::PageUrl::parse(&self.wordpress.url).is_none() {
+            return Err(invalid("wordpress.url", format!("`{}`", self.wordpress.url.escape_debug()), "empty or a web address"));
+        }
         self.check_attributes()
     }
 

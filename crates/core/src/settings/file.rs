@@ -151,7 +151,7 @@ pub(super) const KEYS: &[Group] = &[
     },
     Group {
         name: "links",
-        comment: "How an inserted link is written.",
+        comment: "How an inserted link is written. Markdown has no notation for attributes; they are left out there.",
         keys: &[
             key("style", "href: \"auto\" as the page's own links, \"absolute\", \"root\" or \"relative\""),
             key("sections", "links to sections (#id) that the words name: \"auto\" where the site has that habit, \"always\" or \"never\""),
@@ -159,6 +159,24 @@ pub(super) const KEYS: &[Group] = &[
             key("target", "target attribute; empty writes none"),
             key("class", "class attribute; empty writes none"),
             key("marker", "data attribute that marks inserted links, such as \"data-linkwright\"; empty writes none"),
+        ],
+    },
+    Group {
+        name: "apply",
+        comment: "How approved links are written to the site.",
+        keys: &[
+            key("max_pages", "pages that one run changes at most"),
+            key("pause_ms", "pause between two pages of a WordPress site, in milliseconds"),
+        ],
+    },
+    Group {
+        name: "wordpress",
+        comment: "The WordPress site that links are written to. The application password comes from the environment\n# (LINKWRIGHT_WORDPRESS_PASSWORD) or from a file that only its owner may read; it is never kept here.",
+        keys: &[
+            key("url", "address of the site; empty for a site that is not WordPress"),
+            key("user", "user whose application password is used"),
+            key("password_file", "file that holds the application password"),
+            key("types", "REST names of the types that may be changed; empty allows posts, pages and every public type"),
         ],
     },
     Group {

@@ -14,6 +14,12 @@ pub(crate) struct Candidate {
     pub(crate) url: PageUrl,
 }
 
+impl Candidate {
+    pub(crate) fn of(url: &PageUrl) -> Self {
+        Self { key: url.key(), url: url.clone() }
+    }
+}
+
 /// What is known of the addresses of a site.
 #[derive(Default)]
 pub(crate) struct Frontier {
