@@ -81,7 +81,8 @@ fn opportunity(analysis: &Analysis, proposal: &Proposal, settings: &Settings, pa
     // The words and not the bytes: an edit elsewhere in the page makes no other opportunity of it.
     let place = format!("{}\n{}\n{}\n{}", source.url, target.url, anchor.span.start, block.text);
     Opportunity {
-        id: blake3::hash(place.as_bytes()).to_hex()[..16].to_owned(),
+        // The letter keeps spreadsheets from taking it for a number such as 12e4.
+        id: format!("o{}", &blake3::hash(place.as_bytes()).to_hex()[..15]),
         source_url: source.url.to_string(),
         source_title: source.short_title.clone(),
         target_url: target.url.to_string(),

@@ -5,6 +5,7 @@
 mod analysis;
 pub mod apply;
 mod assemble;
+pub mod decisions;
 mod embedding;
 mod error;
 pub mod eval;

@@ -1,15 +1,19 @@
 //! Arguments to results: one module per sub-command, each holding its arguments and what it does with them.
 
+mod apply;
 mod completions;
 mod config;
 mod eval;
 mod explain;
 mod export;
 mod extract;
+mod import;
 mod interrupt;
 mod page;
 mod plan;
 mod report;
+mod undo;
+mod verify;
 
 use crate::output::console::{self, Console, Verbosity};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -28,6 +32,9 @@ Examples:
   linkwright plan https://example.com/                 read a site, write plan.csv and report.html
   linkwright plan public/ --base-url https://example.com/
                                                        the same from a folder of HTML or Markdown
+  linkwright apply                                     the diff of every accepted link; --write writes them
+  linkwright undo 7                                    take a run back
+  linkwright verify                                    whether the links are on the site
   linkwright explain /bread/rye/ /bread/starter/       why this link was or was not proposed
   linkwright eval                                      how many of the site's own links it would have found
   linkwright page /bread/rye/                          what linkwright sees on a page
@@ -38,7 +45,8 @@ the current folder. Run `plan` again at any time: only what changed is done agai
 
 Exit codes:
   0    done
-  1    done, but there are findings: some pages could not be read, or `eval` found a leak
+  1    done, but there are findings: pages that could not be read, links that were left out or are missing, rows that
+       were not taken, a leak found by `eval`
   2    could not do it: wrong usage, settings, files or network
   130  interrupted; run the same command again to continue";
 
@@ -115,6 +123,10 @@ pub(crate) struct Global {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Apply(apply::Args),
+    Undo(undo::Args),
+    Verify(verify::Args),
+    Import(import::Args),
     Report(report::Args),
     Explain(explain::Args),
     Eval(eval::Args),
@@ -162,6 +174,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitStatus> {
     let context = cli.global.context();
     match cli.command {
         Command::Plan(args) => plan::run(args, &context),
+        Command::Apply(args) => apply::run(args, &context),
+        Command::Undo(args) => undo::run(args, &context),
+        Command::Verify(args) => verify::run(&args, &context),
+        Command::Import(args) => import::run(&args, &context),
         Command::Report(args) => report::run(&args, &context),
         Command::Eval(args) => eval::run(&args, &context),
         Command::Explain(args) => explain::run(&args, &context),

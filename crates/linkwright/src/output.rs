@@ -4,6 +4,7 @@
 pub(crate) mod console;
 pub(crate) mod counts;
 pub(crate) mod csv;
+pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod evaluation;
 pub(crate) mod explanation;
@@ -11,6 +12,8 @@ pub(crate) mod files;
 pub(crate) mod jsonl;
 pub(crate) mod page_view;
 pub(crate) mod progress;
+pub(crate) mod publication;
+pub(crate) mod queue;
 pub(crate) mod report;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -51,6 +51,30 @@ pub enum EditEvent {
     Changed,
 }
 
+impl EditEvent {
+    /// Stable name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Written => "written",
+            Self::Abandoned => "abandoned",
+            Self::UndoBegun => "undo_begun",
+            Self::Undone => "undone",
+            Self::UndoAbandoned => "undo_abandoned",
+            Self::Observed => "observed",
+            Self::Missing => "missing",
+            Self::Changed => "changed",
+        }
+    }
+
+    /// Whether it says what was seen, and not what was done.
+    #[must_use]
+    pub fn is_observation(self) -> bool {
+        matches!(self, Self::Observed | Self::Missing | Self::Changed)
+    }
+}
+
 /// An inserted link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEdit {
@@ -250,7 +274,7 @@ async fn add(change: &mut Transaction<'static, Sqlite>, entry: &Entry) -> Result
     sqlx::query("INSERT INTO ledger (edit, run, event, at, who, hash, detail) VALUES ($1, $2, $3, $4, $5, $6, $7)")
         .bind(entry.edit.0)
         .bind(entry.run.0)
-        .bind(to_name(&entry.event)?)
+        .bind(entry.event.name())
         .bind(&entry.at)
         .bind(&entry.who)
         .bind(&entry.hash)

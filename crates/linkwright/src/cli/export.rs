@@ -1,15 +1,19 @@
 //! `linkwright export WHAT`: tables of the project for other programs.
 
 use super::{Context, ExitStatus};
-use crate::output::{csv, words};
+use crate::output::{csv, queue, words};
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
+use linkwright_engine::decisions::{self, Edit, Entry, StoredOpportunity};
 use linkwright_engine::views::{self, LinkRow};
+use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
   linkwright export links > links.csv
-  linkwright export links --format json --project clients/example";
+  linkwright export links --format json --project clients/example
+  linkwright export queue > queue.csv
+  linkwright export edits";
 
 /// Columns of the link table; other tools read them by name.
 const LINK_COLUMNS: [&str; 6] = ["source", "target", "anchor", "kind", "rel", "position"];
@@ -32,6 +36,10 @@ enum What {
     Plan(Table),
     /// Every gap, as in gaps.csv
     Gaps(Table),
+    /// Every opportunity with its state, and an empty column for decisions: see `linkwright import decisions`
+    Queue(Table),
+    /// Every link that was written: run, edit, page, words, and what became of it
+    Edits(Table),
 }
 
 #[derive(clap::Args)]
@@ -73,8 +81,50 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitStatus> {
                 TableFormat::Json => context.console.print_json(&plan.gaps)?,
             }
         }
+        What::Queue(table) => {
+            let rows = decisions::queue(&context.project)?;
+            match table.format {
+                TableFormat::Csv => queue::write_queue(&rows, context.console.data())?,
+                TableFormat::Json => {
+                    let item = |kept: &StoredOpportunity| serde_json::json!({ "state": kept.state, "revision": kept.revision, "opportunity": kept.opportunity });
+                    context.console.print_json(&rows.iter().map(item).collect::<Vec<_>>())?;
+                }
+            }
+        }
+        What::Edits(table) => {
+            let rows = decisions::edits(&context.project)?;
+            match table.format {
+                TableFormat::Csv => queue::write_edits(&rows, context.console.data())?,
+                TableFormat::Json => context.console.print_json(&rows.iter().map(edit).collect::<Vec<_>>())?,
+            }
+        }
     }
     Ok(ExitStatus::Done)
+}
+
+fn edit((edit, entries): &(Edit, Vec<Entry>)) -> Value {
+    let what = &edit.edit;
+    let entry = |entry: &Entry| {
+        serde_json::json!({
+            "run": entry.run, "event": entry.event, "at": entry.at, "who": entry.who, "hash": entry.hash, "detail": entry.detail,
+        })
+    };
+    serde_json::json!({
+        "run": edit.run,
+        "edit": edit.id,
+        "status": edit.status,
+        "source_url": what.source_url,
+        "publisher": what.publisher,
+        "site": what.site,
+        "location": what.location,
+        "anchor": what.link.anchor,
+        "href": what.link.href,
+        "target_url": what.target_url,
+        "opportunity": what.opportunity,
+        "hash_before": what.hash_before,
+        "hash_after": what.hash_after,
+        "ledger": entries.iter().map(entry).collect::<Vec<_>>(),
+    })
 }
 
 fn links(format: TableFormat, context: &Context) -> Result<()> {

@@ -40,6 +40,11 @@ impl Console {
         self.progress
     }
 
+    /// Whether standard output is read by a person.
+    pub(crate) fn is_terminal(self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// Prints data to standard output.
     ///
     /// # Errors
