@@ -128,7 +128,7 @@ pub struct SkippedLink {
 /// page is part of the result.
 pub fn apply(request: &ApplyRequest, progress: &dyn Progress) -> Result<ApplyResult, EngineError> {
     let desk = Publication::open(&request.project, "apply")?;
-    let publisher = desk.runtime.block_on(Publisher::of(&desk.plan, desk.project.settings()))?;
+    let publisher = desk.runtime.block_on(Publisher::of(&desk.site, desk.project.settings()))?;
     let site = publisher.site();
     let mut publishers = Publishers::default();
     publishers.add(publisher);
@@ -375,7 +375,7 @@ impl Work<'_> {
             })
             .collect();
         self.progress.step("write the page");
-        let outcome = desk.runtime.block_on(self.publisher.write(&change.location, bytes, &placed.new));
+        let outcome = desk.runtime.block_on(self.publisher.write(&change.location, bytes, &placed.new, self.progress));
         self.progress.step("record the page");
         self.written += 1;
         match outcome {

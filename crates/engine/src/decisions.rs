@@ -99,8 +99,12 @@ pub struct RefusedRow {
 pub fn queue(project: &Path) -> Result<Vec<StoredOpportunity>, EngineError> {
     let runtime = reading::runtime()?;
     let project = Project::find(project)?;
-    let store = runtime.block_on(project.store())?;
-    Ok(runtime.block_on(store.opportunities().all())?)
+    runtime.block_on(async {
+        let store = project.store().await?;
+        let rows = store.opportunities().all().await;
+        store.close().await;
+        Ok(rows?)
+    })
 }
 
 /// Every edit with its entries in the ledger, oldest first.
@@ -117,6 +121,7 @@ pub fn edits(project: &Path) -> Result<Vec<(Edit, Vec<Entry>)>, EngineError> {
             let entries = store.ledger().entries(edit.id).await?;
             rows.push((edit, entries));
         }
+        store.close().await;
         Ok(rows)
     })
 }
@@ -128,8 +133,12 @@ pub fn edits(project: &Path) -> Result<Vec<(Edit, Vec<Entry>)>, EngineError> {
 pub fn runs(project: &Path) -> Result<Vec<Run>, EngineError> {
     let runtime = reading::runtime()?;
     let project = Project::find(project)?;
-    let store = runtime.block_on(project.store())?;
-    Ok(runtime.block_on(store.runs().all())?)
+    runtime.block_on(async {
+        let store = project.store().await?;
+        let rows = store.runs().all().await;
+        store.close().await;
+        Ok(rows?)
+    })
 }
 
 /// Takes decisions from rows. `write` false only says what would come of them.
@@ -162,6 +171,7 @@ pub fn import(project: &Path, rows: &[DecisionRow], reviewer: &str, write: bool)
                 }
             }
         }
+        store.close().await;
         Ok(imported)
     })
 }

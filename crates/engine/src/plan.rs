@@ -98,7 +98,7 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
 
     let run_id = runtime.block_on(store.runs().begin(&NewRun {
         kind: "plan".to_owned(),
-        site: request.site.clone(),
+        site: place_of(&request.site),
         base_url: facts.base_url.clone(),
         started_at: started_at.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -132,6 +132,12 @@ pub fn plan(request: &PlanRequest, progress: &dyn Progress) -> Result<PlanResult
     let ranking = request.ranking.then(|| ranking(&analysis, &evidence, &proposal, settings));
     runtime.block_on(store.close());
     Ok(PlanResult { plan, ranking, project_dir: project.dir().to_owned(), embedded: embedded.embedded, reused: embedded.reused })
+}
+
+/// Where the site is, also for a command that is run in another folder.
+fn place_of(site: &str) -> String {
+    let folder = std::path::Path::new(site).canonicalize().ok().filter(|path| path.is_dir());
+    folder.map_or_else(|| site.to_owned(), |folder| folder.display().to_string())
 }
 
 /// The embedding model that the settings name.

@@ -23,6 +23,8 @@ pub(crate) struct Publication {
     pub(crate) project: Project,
     pub(crate) store: Store,
     pub(crate) plan: Plan,
+    /// The site that was planned; a folder without symbolic links.
+    pub(crate) site: String,
     pub(crate) started_at: String,
     /// Markdown files by their paths, for links between them.
     paths: BTreeMap<String, PageUrl>,
@@ -53,8 +55,11 @@ impl Publication {
         let store = runtime.block_on(project.store())?;
         let plan = runtime.block_on(store.plans().latest())?;
         let plan = plan.ok_or_else(|| EngineError::new("this project has no plan yet", "run `linkwright plan SITE` first"))?;
+        let runs = runtime.block_on(store.runs().all())?;
+        let run = runs.into_iter().find(|run| run.id.0 == plan.run.id);
+        let site = run.map_or_else(|| plan.run.site.clone(), |run| run.begun.site);
         let paths = plan.pages.iter().filter_map(|page| Some((page.path.clone()?, PageUrl::parse(&page.url)?))).collect();
-        Ok(Self { runtime, project, store, plan, started_at, paths, _lock: lock })
+        Ok(Self { runtime, project, store, plan, site, started_at, paths, _lock: lock })
     }
 
     /// Records a run.
@@ -214,7 +219,7 @@ impl Publishers {
     /// # Errors
     /// When it cannot be opened.
     pub(crate) fn planned(&mut self, publication: &Publication) -> Result<&Publisher, Trouble> {
-        let publisher = publication.runtime.block_on(Publisher::of(&publication.plan, publication.project.settings()))?;
+        let publisher = publication.runtime.block_on(Publisher::of(&publication.site, publication.project.settings()))?;
         let site = publisher.site();
         self.add(publisher);
         Ok(&self.open[&site])

@@ -1,7 +1,8 @@
 //! Where pages are kept and written: one surface over a folder of files and a WordPress site.
 
+use crate::progress::Progress;
 use linkwright_core::page::SourceFormat;
-use linkwright_core::plan::{PageSummary, Plan};
+use linkwright_core::plan::PageSummary;
 use linkwright_core::settings::Settings;
 use linkwright_site::{FolderPublisher, PublishError, Seed};
 use linkwright_store::PublisherKind;
@@ -48,13 +49,13 @@ impl From<Trouble> for crate::EngineError {
 }
 
 impl Publisher {
-    /// The publisher of a planned site.
+    /// The publisher of a site as a plan's run names it.
     ///
     /// # Errors
     /// When the site was read from the web and no way to write it is set, or it cannot be reached.
-    pub(crate) async fn of(plan: &Plan, settings: &Settings) -> Result<Self, Trouble> {
+    pub(crate) async fn of(site: &str, settings: &Settings) -> Result<Self, Trouble> {
         let wordpress = &settings.wordpress.url;
-        match Seed::parse(&plan.run.site, None) {
+        match Seed::parse(site, None) {
             _ if !wordpress.is_empty() => Self::open(PublisherKind::Wordpress, wordpress, settings).await,
             Ok(Seed::Folder { path, .. }) => Ok(Self::Folder(FolderPublisher::open(&path)?)),
             Ok(Seed::Url(url)) => Err(Trouble {
@@ -65,7 +66,7 @@ impl Publisher {
                     .to_owned(),
                 concerns_page: false,
             }),
-            Err(_) => Err(PublishError::NoFolder { folder: Path::new(&plan.run.site).to_owned() }.into()),
+            Err(_) => Err(PublishError::NoFolder { folder: Path::new(site).to_owned() }.into()),
         }
     }
 
@@ -133,9 +134,9 @@ impl Publisher {
     /// # Errors
     /// When the page holds other bytes by now, or cannot be written.
     #[expect(clippy::unused_async, reason = "other publishers ask a server")]
-    pub(crate) async fn write(&self, location: &str, expected: &[u8], new: &[u8]) -> Result<(), Trouble> {
+    pub(crate) async fn write(&self, location: &str, expected: &[u8], new: &[u8], progress: &dyn Progress) -> Result<(), Trouble> {
         match self {
-            Self::Folder(folder) => Ok(folder.write(location, expected, new)?),
+            Self::Folder(folder) => Ok(folder.write(location, expected, new, &|step| progress.step(step))?),
         }
     }
 

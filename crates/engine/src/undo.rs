@@ -204,7 +204,7 @@ impl Work<'_> {
         let announced: Vec<_> = removed.iter().map(|edit| ((*edit).clone(), EditEvent::UndoBegun, None)).collect();
         desk.close(&announced, run, &before, who)?;
         self.progress.step("write the page");
-        let outcome = desk.runtime.block_on(self.publisher.write(&page.location, bytes, new));
+        let outcome = desk.runtime.block_on(self.publisher.write(&page.location, bytes, new, self.progress));
         self.progress.step("record the page");
         if let Err(Trouble { message, .. }) = outcome {
             for edit in removed {

@@ -152,11 +152,11 @@ impl FolderPublisher {
         read(&file).map_err(system(path, "read"))
     }
 
-    /// Puts new bytes in the place of `expected`.
+    /// Puts new bytes in the place of `expected`. `step` hears of each step before it is taken.
     ///
     /// # Errors
     /// When the file holds other bytes by now, may not be changed, or the system fails. It is then as it was.
-    pub fn write(&self, path: &str, expected: &[u8], new: &[u8]) -> Result<(), PublishError> {
+    pub fn write(&self, path: &str, expected: &[u8], new: &[u8], step: &dyn Fn(&str)) -> Result<(), PublishError> {
         let (file, found) = self.find(path)?;
         if found.permissions().readonly() {
             return Err(PublishError::ReadOnly { path: path.to_owned() });
@@ -165,7 +165,8 @@ impl FolderPublisher {
             return Err(PublishError::SeveralNames { path: path.to_owned() });
         }
         let beside = beside(&file);
-        let done = self.replace(path, &file, &beside, &found, expected, new);
+        let replacement = Replacement { path, file: &file, beside: &beside, found: &found };
+        let done = replacement.make(expected, new, step);
         if done.is_err() {
             let _ = fs::remove_file(&beside);
         }
@@ -182,28 +183,6 @@ impl FolderPublisher {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(system(path, "written")(error)),
             _ => Ok(()),
         }
-    }
-
-    fn replace(&self, path: &str, file: &Path, beside: &Path, found: &Metadata, expected: &[u8], new: &[u8]) -> Result<(), PublishError> {
-        let failed = || system(path, "written");
-        let mut out = OpenOptions::new().write(true).create(true).truncate(true).open(beside).map_err(failed())?;
-        out.write_all(new).map_err(failed())?;
-        fs::set_permissions(beside, found.permissions()).map_err(failed())?;
-        if !keep_owner(beside, found) {
-            return Err(PublishError::Owner { path: path.to_owned() });
-        }
-        out.sync_all().map_err(failed())?;
-        drop(out);
-        // As late as can be: what somebody saved until now is seen.
-        if read(file).map_err(system(path, "read"))? != expected {
-            return Err(PublishError::Changed { path: path.to_owned() });
-        }
-        fs::rename(beside, file).map_err(failed())?;
-        if let Some(folder) = file.parent() {
-            // Makes the new name durable. Not every system can; the file is in place all the same.
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
-        }
-        Ok(())
     }
 
     /// The file behind a path, symbolic links followed, if it is one of the folder's.
@@ -224,6 +203,42 @@ impl FolderPublisher {
             return Err(PublishError::NoPage { path: path.to_owned(), reason: "it is no file" });
         }
         Ok((file, found))
+    }
+}
+
+/// A file about to be replaced.
+struct Replacement<'a> {
+    /// Path below the folder, for messages.
+    path: &'a str,
+    file: &'a Path,
+    beside: &'a Path,
+    found: &'a Metadata,
+}
+
+impl Replacement<'_> {
+    fn make(&self, expected: &[u8], new: &[u8], step: &dyn Fn(&str)) -> Result<(), PublishError> {
+        let failed = || system(self.path, "written");
+        step("write beside the page");
+        let mut out = OpenOptions::new().write(true).create(true).truncate(true).open(self.beside).map_err(failed())?;
+        out.write_all(new).map_err(failed())?;
+        fs::set_permissions(self.beside, self.found.permissions()).map_err(failed())?;
+        if !keep_owner(self.beside, self.found) {
+            return Err(PublishError::Owner { path: self.path.to_owned() });
+        }
+        out.sync_all().map_err(failed())?;
+        drop(out);
+        // As late as can be: what somebody saved until now is seen.
+        if read(self.file).map_err(system(self.path, "read"))? != expected {
+            return Err(PublishError::Changed { path: self.path.to_owned() });
+        }
+        step("put the page in place");
+        fs::rename(self.beside, self.file).map_err(failed())?;
+        step("make the new name durable");
+        if let Some(folder) = self.file.parent() {
+            // Not every system can; the file is in place all the same.
+            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        }
+        Ok(())
     }
 }
 
@@ -293,7 +308,7 @@ mod tests {
         let file = folder.path().join("blog/a.html");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         let old = publisher.read("blog/a.html").unwrap();
-        publisher.write("blog/a.html", &old, b"new").unwrap();
+        publisher.write("blog/a.html", &old, b"new", &|_| ()).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(files(&folder.path().join("blog")), ["a.html"]);
@@ -302,7 +317,7 @@ mod tests {
     #[test]
     fn a_file_that_somebody_changed_stays_as_they_left_it() {
         let (folder, publisher) = folder();
-        let refused = publisher.write("blog/a.html", b"older", b"new").unwrap_err();
+        let refused = publisher.write("blog/a.html", b"older", b"new", &|_| ()).unwrap_err();
         assert_eq!(refused.code(), "changed_meanwhile");
         assert_eq!(publisher.read("blog/a.html").unwrap(), b"\xef\xbb\xbfold\r\n");
         assert_eq!(files(&folder.path().join("blog")), ["a.html"]);
@@ -313,7 +328,7 @@ mod tests {
         let (folder, publisher) = folder();
         symlink("a.html", folder.path().join("blog/link.html")).unwrap();
         let old = publisher.read("blog/link.html").unwrap();
-        publisher.write("blog/link.html", &old, b"new").unwrap();
+        publisher.write("blog/link.html", &old, b"new", &|_| ()).unwrap();
         assert!(fs::symlink_metadata(folder.path().join("blog/link.html")).unwrap().is_symlink());
         assert_eq!(publisher.read("blog/a.html").unwrap(), b"new");
     }
@@ -325,9 +340,9 @@ mod tests {
         fs::write(outside.path().join("x.html"), b"x").unwrap();
         symlink(outside.path().join("x.html"), folder.path().join("out.html")).unwrap();
         symlink(outside.path(), folder.path().join("out")).unwrap();
-        for path in ["out.html", "out/x.html", "../x.html", "/etc/hostname", "blog/../../x.html", ""] {
+        for path in ["out.html", "out/x.html", "../x.html", "/etc/hostname", "blog/../../x.html"] {
             assert_eq!(publisher.read(path).unwrap_err().code(), "outside_folder", "{path}");
-            assert!(publisher.write(path, b"x", b"y").is_err(), "{path}");
+            assert!(publisher.write(path, b"x", b"y", &|_| ()).is_err(), "{path}");
         }
         assert_eq!(fs::read(outside.path().join("x.html")).unwrap(), b"x");
     }
@@ -335,7 +350,7 @@ mod tests {
     #[test]
     fn files_that_may_not_be_replaced_are_refused() {
         let (folder, publisher) = folder();
-        let refused = |path: &str| publisher.write(path, b"\xef\xbb\xbfold\r\n", b"new").unwrap_err().code();
+        let refused = |path: &str| publisher.write(path, b"\xef\xbb\xbfold\r\n", b"new", &|_| ()).unwrap_err().code();
         assert_eq!(refused("blog/gone.html"), "no_file");
         assert_eq!(refused("blog/a.html/b.html"), "no_file");
         assert_eq!(refused("blog"), "no_page");
