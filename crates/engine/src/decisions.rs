@@ -54,8 +54,8 @@ impl Verdict {
 /// One row that came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionRow {
-    /// Line of the file, from 1.
-    pub line: u64,
+    /// Row of the spreadsheet; the header is row 1.
+    pub row: u64,
     /// Identity of the opportunity.
     pub opportunity: String,
     /// The decision, as it was written.
@@ -84,8 +84,8 @@ pub struct Imported {
 /// A row that was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RefusedRow {
-    /// Line of the file, from 1.
-    pub line: u64,
+    /// Row of the spreadsheet; the header is row 1.
+    pub row: u64,
     /// Identity of the opportunity, as it was written.
     pub opportunity: String,
     /// Why, in words.
@@ -167,7 +167,7 @@ pub fn import(project: &Path, rows: &[DecisionRow], reviewer: &str, write: bool)
                 Ok(Some(Verdict::Reject)) => imported.rejected += 1,
                 Ok(Some(Verdict::Withdraw)) => imported.withdrawn += 1,
                 Err(reason) => {
-                    imported.refused.push(RefusedRow { line: row.line, opportunity: row.opportunity.trim().to_owned(), reason });
+                    imported.refused.push(RefusedRow { row: row.row, opportunity: row.opportunity.trim().to_owned(), reason });
                 }
             }
         }

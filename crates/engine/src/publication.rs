@@ -57,7 +57,9 @@ impl Publication {
         let plan = plan.ok_or_else(|| EngineError::new("this project has no plan yet", "run `linkwright plan SITE` first"))?;
         let runs = runtime.block_on(store.runs().all())?;
         let run = runs.into_iter().find(|run| run.id.0 == plan.run.id);
-        let site = run.map_or_else(|| plan.run.site.clone(), |run| run.begun.site);
+        // Project and site may have been moved together since.
+        let site = run.map(|run| run.begun.site).filter(|site| Path::new(site).is_dir());
+        let site = site.unwrap_or_else(|| plan.run.site.clone());
         let paths = plan.pages.iter().filter_map(|page| Some((page.path.clone()?, PageUrl::parse(&page.url)?))).collect();
         Ok(Self { runtime, project, store, plan, site, started_at, paths, _lock: lock })
     }

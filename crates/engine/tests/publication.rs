@@ -89,7 +89,7 @@ impl Desk {
 
 fn row(id: &str, decision: &str) -> DecisionRow {
     let text = |text: &str| text.to_owned();
-    DecisionRow { line: 1, opportunity: text(id), decision: text(decision), reason: String::new(), revision: String::new() }
+    DecisionRow { row: 1, opportunity: text(id), decision: text(decision), reason: String::new(), revision: String::new() }
 }
 
 fn request(project: &Path) -> ApplyRequest {

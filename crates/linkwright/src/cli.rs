@@ -32,7 +32,7 @@ Examples:
   linkwright plan https://example.com/                 read a site, write plan.csv and report.html
   linkwright plan public/ --base-url https://example.com/
                                                        the same from a folder of HTML or Markdown
-  linkwright apply                                     the diff of every accepted link; --write writes them
+  linkwright apply                                     show accepted links as a diff; --write
   linkwright undo 7                                    take a run back
   linkwright verify                                    whether the links are on the site
   linkwright explain /bread/rye/ /bread/starter/       why this link was or was not proposed
@@ -45,8 +45,7 @@ the current folder. Run `plan` again at any time: only what changed is done agai
 
 Exit codes:
   0    done
-  1    done, but there are findings: pages that could not be read, links that were left out or are missing, rows that
-       were not taken, a leak found by `eval`
+  1    done, with findings: pages not read, links left out or missing, rows not taken, a leak
   2    could not do it: wrong usage, settings, files or network
   130  interrupted; run the same command again to continue";
 

@@ -17,7 +17,7 @@ Examples:
 Edit the column `Decision` of the exported queue: accept, reject or withdraw; an empty cell decides nothing. `Reason` is
 kept with the decision. Leave `Opportunity ID` and `Revision` as they are. A row on which somebody else decided since the
 export is a conflict: it is listed and not taken. Rows are taken one by one; those that are refused are listed with their
-line, and exit code 1 says that there are some.";
+number, and exit code 1 says that there are some.";
 
 /// Read decisions that were made in a spreadsheet
 #[derive(clap::Args)]

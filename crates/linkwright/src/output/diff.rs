@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_terminal_sees_long_lines_around_the_change() {
-        let line = format!("{} red fox {}", "ä ".repeat(400), "b ".repeat(400));
+        let line = format!("{}red fox {}", "ä ".repeat(400), "b ".repeat(400));
         let diff = render("a.html", &line, &line.replace("red fox", LINK), true);
         assert!(diff.lines().all(|line| line.chars().count() < 2 * AROUND + 40), "{diff}");
         assert!(diff.contains(&format!("ä {LINK} b")) && diff.contains("ä red fox b"));

@@ -110,11 +110,11 @@ fn parse(text: &str) -> Result<Vec<DecisionRow>> {
     };
     let (reason, revision) = (column("reason"), column("revision"));
     let mut rows = Vec::new();
-    for record in reader.records() {
+    for (number, record) in (2..).zip(reader.records()) {
         let record = record?;
         let cell = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default().to_owned();
         rows.push(DecisionRow {
-            line: record.position().map_or(0, ::csv::Position::line),
+            row: number,
             opportunity: cell(Some(id)),
             decision: cell(Some(decision)),
             reason: undefused(&cell(reason)),
@@ -143,7 +143,7 @@ pub(crate) fn imported(imported: &Imported, dry_run: bool) -> String {
     let would = if dry_run { "would be " } else { "" };
     let mut out = format!("{would}accepted {accepted}, rejected {rejected}, withdrawn {withdrawn}; nothing to do for {unchanged}\n");
     for row in refused {
-        let _ = writeln!(out, "not taken: line {}, `{}`: {}", row.line, row.opportunity.escape_debug(), row.reason);
+        let _ = writeln!(out, "not taken: row {}, `{}`: {}", row.row, row.opportunity.escape_debug(), row.reason);
     }
     out
 }
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(rows.len(), 1, "{text}");
             let row = &rows[0];
             assert_eq!((&row.opportunity[..], &row.decision[..], &row.reason[..], &row.revision[..]), ("o1", "accept", "a, \"b\"\nc", "3"));
-            assert_eq!(row.line, 2);
+            assert_eq!(row.row, 2);
         }
     }
 

@@ -132,7 +132,8 @@ fn write_files(out: &mut String, files: &[WrittenFile]) -> fmt::Result {
 fn write_next(out: &mut String, plan: &Plan, counts: &Counts) -> fmt::Result {
     title(out, "Next")?;
     if counts.opportunities > 0 {
-        return writeln!(out, "  open report.html, read the rows, and ask `linkwright explain SOURCE TARGET` about any of them");
+        writeln!(out, "  `linkwright review` decides on them in the browser, `linkwright apply` writes what was accepted")?;
+        return writeln!(out, "  report.html shows them all; `linkwright explain SOURCE TARGET` says why, and why not");
     }
     let silent = plan.pages.iter().find(|page| page.nothing.is_some());
     let asked = silent.map_or("URL", |page| page.url.as_str());

@@ -13,6 +13,7 @@ mod general;
 mod lock;
 mod page;
 mod plan;
+mod publication;
 mod report;
 mod sandbox;
 mod website;
