@@ -33,14 +33,17 @@ impl Desk {
         copy(&example, &folder.path().join("site"));
         let desk = Self { folder };
         desk.plan();
-        let rows: Vec<DecisionRow> = decisions::queue(&desk.project()).unwrap().iter().map(|o| row(&o.opportunity.id, "accept")).collect();
-        assert!(rows.len() >= 4, "the example has too few opportunities to say anything");
-        let imported = decisions::import(&desk.project(), &rows, "Ann", true).unwrap();
-        assert_eq!((imported.accepted, imported.refused.len()), (rows.len(), 0));
+        desk.accept_all();
         desk
     }
 
-    /// The same in another place; the folder of the site is part of the project.
+    fn accept_all(&self) {
+        let rows: Vec<DecisionRow> = decisions::queue(&self.project()).unwrap().iter().map(|o| row(&o.opportunity.id, "accept")).collect();
+        assert!(rows.len() >= 4, "the example has too few opportunities to say anything");
+        let imported = decisions::import(&self.project(), &rows, "Ann", true).unwrap();
+        assert_eq!((imported.accepted, imported.refused.len()), (rows.len(), 0));
+    }
+
     fn plan(&self) {
         let request = PlanRequest {
             site: self.site().display().to_string(),
@@ -200,6 +203,46 @@ fn a_page_that_somebody_edited_keeps_the_edit_in_both_directions() {
     assert_eq!(String::from_utf8_lossy(&now[&elsewhere.location]), expected);
     assert_eq!(now[&gone.location], edited[&gone.location]);
     assert!(changed(&before, &now).contains(&words.location));
+}
+
+/// A page in another encoding, with other line ends, or with a byte order mark.
+fn rewritten(text: &str, number: usize) -> Vec<u8> {
+    let mark = b"\xef\xbb\xbf".to_vec();
+    let dos = text.replace('\n', "\r\n");
+    match number % 4 {
+        0 => [mark, dos.into_bytes()].concat(),
+        1 => {
+            let text = text.replace("charset=\"utf-8\"", "charset=\"windows-1252\"");
+            let latin = |c: char| u8::try_from(u32::from(c)).unwrap_or(b'?');
+            text.chars().map(latin).collect()
+        }
+        2 => [vec![0xff, 0xfe], dos.encode_utf16().flat_map(u16::to_le_bytes).collect()].concat(),
+        _ => dos.into_bytes(),
+    }
+}
+
+#[test]
+fn line_ends_marks_and_encodings_of_files_stay() {
+    let desk = Desk::new();
+    let shown = apply(&ApplyRequest { write: false, ..request(&desk.project()) }, &Silent).unwrap();
+    for (number, page) in shown.pages.iter().enumerate() {
+        fs::write(desk.site().join(&page.location), rewritten(&page.before, number)).unwrap();
+    }
+    let before = desk.pages();
+    let written = desk.apply();
+    let after = desk.pages();
+    assert!(written.pages.len() >= 4 && written.pages.iter().all(|page| page.outcome == PageOutcome::Written), "{written:?}");
+    for page in &written.pages {
+        let (old, new) = (&before[&page.location], &after[&page.location]);
+        let count = |bytes: &[u8], wanted: u8| bytes.iter().filter(|byte| **byte == wanted).count();
+        assert_eq!((old[..2].to_vec(), count(old, b'\r'), count(old, b'\n')), (new[..2].to_vec(), count(new, b'\r'), count(new, b'\n')));
+        // Every old byte is there in its order.
+        let mut rest = new.iter();
+        assert!(old.iter().all(|byte| rest.any(|other| other == byte)), "{}", page.location);
+    }
+    assert!(desk.verify().links.iter().all(|link| link.seen == Seen::Observed));
+    desk.undo(Undone::Run(written.run.unwrap()));
+    assert_eq!(desk.pages(), before);
 }
 
 #[test]
