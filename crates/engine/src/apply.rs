@@ -279,9 +279,9 @@ impl Work<'_> {
         let summary: &PageSummary = desk.plan.pages.iter().find(|page| page.url == url).ok_or_else(gone)?;
         let page_url = PageUrl::parse(url).ok_or_else(gone)?;
         let location = desk.runtime.block_on(self.publisher.locate(summary))?;
-        let source = desk.runtime.block_on(self.publisher.read(&location))?;
-        let page = desk.page(&page_url, self.publisher.format(summary), summary.path.clone(), source.bytes.clone());
-        Ok((location, source.bytes, page))
+        let bytes = desk.runtime.block_on(self.publisher.read(&location))?;
+        let page = desk.page(&page_url, self.publisher.format(summary), summary.path.clone(), bytes.clone());
+        Ok((location, bytes, page))
     }
 
     /// Places links one after another: one that cannot be written costs no other.
@@ -359,6 +359,12 @@ impl Work<'_> {
     fn write(&mut self, run: RunId, bytes: &[u8], placed: &Placed, change: &mut PageChange) -> Result<(), EngineError> {
         let desk = self.desk;
         self.pause();
+        self.progress.step("try the page out");
+        if let Err(trouble) = desk.runtime.block_on(self.publisher.try_out(&change.location, &placed.new)) {
+            change.outcome = if trouble.concerns_page { PageOutcome::Unchanged } else { PageOutcome::Failed };
+            change.problem = Some(trouble.message);
+            return Ok(());
+        }
         self.progress.step("announce the edits");
         let at = now();
         let ids = desk.runtime.block_on(desk.store.ledger().begin(run, &placed.edits, &at, &self.request.who))?;

@@ -9,7 +9,7 @@ use crate::project::Project;
 use crate::publisher::{Publisher, Trouble};
 use crate::reading;
 use linkwright_core::edit::{Removal, take_out};
-use linkwright_core::page::{FetchedPage, Page, SourceFormat};
+use linkwright_core::page::{FetchHeaders, FetchedPage, Page, SourceFormat};
 use linkwright_core::plan::Plan;
 use linkwright_core::url::PageUrl;
 use linkwright_store::{Decision, Edit, EditEvent, Entry, NewRun, ProjectLock, RunId, RunStatus, State, Store};
@@ -93,7 +93,10 @@ impl Publication {
     /// The page that these bytes are.
     #[must_use]
     pub(crate) fn page(&self, url: &PageUrl, format: SourceFormat, path: Option<String>, body: Vec<u8>) -> Page {
-        let fetched = FetchedPage { format, path, body, ..FetchedPage::read(url.clone()) };
+        // A page without a path comes from a service that gives text, whatever the text says of its encoding.
+        let content_type = path.is_none().then(|| "text/html; charset=utf-8".to_owned());
+        let headers = FetchHeaders { content_type, ..FetchHeaders::default() };
+        let fetched = FetchedPage { format, path, body, headers, ..FetchedPage::read(url.clone()) };
         parse(&fetched, self.project.settings(), &self.paths)
     }
 
@@ -138,7 +141,7 @@ impl Publication {
     ) -> Result<Result<EditEvent, Trouble>, EngineError> {
         let location = &edit.edit.location;
         let bytes = match self.runtime.block_on(publisher.read(location)) {
-            Ok(source) => source.bytes,
+            Ok(bytes) => bytes,
             Err(trouble) => return Ok(Err(trouble)),
         };
         if let Err(trouble) = publisher.clean(location) {

@@ -4,6 +4,8 @@ use crate::progress::Progress;
 use linkwright_core::page::SourceFormat;
 use linkwright_core::plan::PageSummary;
 use linkwright_core::settings::Settings;
+use linkwright_core::url::PageUrl;
+use linkwright_site::wordpress::{Credentials, WordPress, WordPressError, WordPressSite};
 use linkwright_site::{FolderPublisher, PublishError, Seed};
 use linkwright_store::PublisherKind;
 use std::path::Path;
@@ -11,11 +13,7 @@ use std::path::Path;
 /// Where pages are kept.
 pub(crate) enum Publisher {
     Folder(FolderPublisher),
-}
-
-/// A page as it is kept now.
-pub(crate) struct Source {
-    pub(crate) bytes: Vec<u8>,
+    WordPress(WordPress),
 }
 
 /// Why a page was not read or written.
@@ -33,6 +31,17 @@ pub(crate) struct Trouble {
 
 impl From<PublishError> for Trouble {
     fn from(error: PublishError) -> Self {
+        Self {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            hint: error.hint().to_owned(),
+            concerns_page: error.concerns_page(),
+        }
+    }
+}
+
+impl From<WordPressError> for Trouble {
+    fn from(error: WordPressError) -> Self {
         Self {
             code: error.code().to_owned(),
             message: error.to_string(),
@@ -74,15 +83,15 @@ impl Publisher {
     ///
     /// # Errors
     /// When it cannot be reached.
-    pub(crate) async fn open(kind: PublisherKind, site: &str, _settings: &Settings) -> Result<Self, Trouble> {
+    pub(crate) async fn open(kind: PublisherKind, site: &str, settings: &Settings) -> Result<Self, Trouble> {
         match kind {
             PublisherKind::Folder => Ok(Self::Folder(FolderPublisher::open(Path::new(site))?)),
-            PublisherKind::Wordpress => Err(Trouble {
-                code: "not_writable".to_owned(),
-                message: "WordPress is not there yet".to_owned(),
-                hint: String::new(),
-                concerns_page: false,
-            }),
+            PublisherKind::Wordpress => {
+                let url = PageUrl::parse(site).ok_or_else(|| WordPressError::NoRest { url: site.to_owned() })?;
+                let timeout_ms = settings.crawl.timeout_s * 1_000;
+                let site = WordPressSite { url, types: settings.wordpress.types.clone(), timeout_ms };
+                Ok(Self::WordPress(WordPress::connect(&site, credentials(settings)?).await?))
+            }
         }
     }
 
@@ -90,6 +99,7 @@ impl Publisher {
     pub(crate) fn kind(&self) -> PublisherKind {
         match self {
             Self::Folder(_) => PublisherKind::Folder,
+            Self::WordPress(_) => PublisherKind::Wordpress,
         }
     }
 
@@ -97,6 +107,7 @@ impl Publisher {
     pub(crate) fn site(&self) -> String {
         match self {
             Self::Folder(folder) => folder.root().display().to_string(),
+            Self::WordPress(site) => site.url().to_string(),
         }
     }
 
@@ -104,10 +115,13 @@ impl Publisher {
     ///
     /// # Errors
     /// When it is not found.
-    #[expect(clippy::unused_async, reason = "other publishers ask a server")]
     pub(crate) async fn locate(&self, page: &PageSummary) -> Result<String, Trouble> {
         match self {
             Self::Folder(_) => page.path.clone().ok_or_else(|| PublishError::NoFile { path: page.url.clone() }.into()),
+            Self::WordPress(site) => {
+                let url = PageUrl::parse(&page.url).ok_or_else(|| WordPressError::NotFound { page: page.url.clone() })?;
+                Ok(site.find(&url).await?.to_string())
+            }
         }
     }
 
@@ -115,6 +129,7 @@ impl Publisher {
     pub(crate) fn format(&self, page: &PageSummary) -> SourceFormat {
         match self {
             Self::Folder(_) => page.format,
+            Self::WordPress(_) => SourceFormat::Html,
         }
     }
 
@@ -122,10 +137,27 @@ impl Publisher {
     ///
     /// # Errors
     /// When it cannot be read, or may not be changed.
-    #[expect(clippy::unused_async, reason = "other publishers ask a server")]
-    pub(crate) async fn read(&self, location: &str) -> Result<Source, Trouble> {
+    pub(crate) async fn read(&self, location: &str) -> Result<Vec<u8>, Trouble> {
         match self {
-            Self::Folder(folder) => Ok(Source { bytes: folder.read(location)? }),
+            Self::Folder(folder) => Ok(folder.read(location)?),
+            Self::WordPress(site) => {
+                let source = site.read(&location.parse()?).await?;
+                match source.builder {
+                    Some(builder) => Err(WordPressError::KeptByBuilder { location: source.location, builder }.into()),
+                    None => Ok(source.raw.into_bytes()),
+                }
+            }
+        }
+    }
+
+    /// Whether the site keeps this page's bytes as they are written; asked before a page is written for the first time.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(crate) async fn try_out(&self, location: &str, new: &[u8]) -> Result<(), Trouble> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            Self::WordPress(site) => Ok(site.round_trip(&location.parse()?, &text(new)?).await?),
         }
     }
 
@@ -133,10 +165,13 @@ impl Publisher {
     ///
     /// # Errors
     /// When the page holds other bytes by now, or cannot be written.
-    #[expect(clippy::unused_async, reason = "other publishers ask a server")]
     pub(crate) async fn write(&self, location: &str, expected: &[u8], new: &[u8], progress: &dyn Progress) -> Result<(), Trouble> {
         match self {
             Self::Folder(folder) => Ok(folder.write(location, expected, new, &|step| progress.step(step))?),
+            Self::WordPress(site) => {
+                progress.step("send the page");
+                Ok(site.write(&location.parse()?, &text(expected)?, &text(new)?).await?)
+            }
         }
     }
 
@@ -147,6 +182,24 @@ impl Publisher {
     pub(crate) fn clean(&self, location: &str) -> Result<(), Trouble> {
         match self {
             Self::Folder(folder) => Ok(folder.clean(location)?),
+            Self::WordPress(_) => Ok(()),
         }
     }
+}
+
+/// Variable that holds the application password of WordPress.
+const PASSWORD: &str = "LINKWRIGHT_WORDPRESS_PASSWORD";
+
+/// The password comes from the environment, or from a file; settings and database never hold it.
+fn credentials(settings: &Settings) -> Result<Credentials, WordPressError> {
+    let wordpress = &settings.wordpress;
+    match std::env::var(PASSWORD).ok().filter(|password| !password.is_empty()) {
+        Some(password) => Credentials::new(&wordpress.user, &password),
+        None if wordpress.password_file.is_empty() => Err(WordPressError::NoCredentials),
+        None => Credentials::from_file(&wordpress.user, Path::new(&wordpress.password_file)),
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<String, WordPressError> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| WordPressError::NoJson { host: "WordPress".to_owned() })
 }

@@ -161,7 +161,7 @@ impl Work<'_> {
     fn page(&self, edits: &[Edit]) -> Result<UndonePage, EngineError> {
         let location = &edits[0].edit.location;
         let bytes = match self.desk.runtime.block_on(self.publisher.read(location)) {
-            Ok(source) => source.bytes,
+            Ok(bytes) => bytes,
             Err(trouble) => return Ok(failed(edits, trouble.message)),
         };
         let links: Vec<&Written> = edits.iter().map(|edit| &edit.edit.written).collect();

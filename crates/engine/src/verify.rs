@@ -164,8 +164,8 @@ impl Work<'_> {
             None => (self.publishers.planned(self.desk), summary.path.clone().unwrap_or_default()),
         };
         let publisher = publisher.map_err(|trouble| trouble.message)?;
-        let source = self.desk.runtime.block_on(publisher.read(&location)).map_err(|trouble| trouble.message)?;
-        Ok(self.desk.page(&page_url, publisher.format(&summary), summary.path, source.bytes))
+        let bytes = self.desk.runtime.block_on(publisher.read(&location)).map_err(|trouble| trouble.message)?;
+        Ok(self.desk.page(&page_url, publisher.format(&summary), summary.path, bytes))
     }
 
     /// Looks for the links of a page, and moves their states.

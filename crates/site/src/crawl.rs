@@ -24,6 +24,7 @@ pub use robots::RobotsOutcome;
 pub use settings::CrawlSettings;
 pub use sitemap::SitemapProblem;
 
+pub(crate) use client::http_client;
 pub use look::look;
 pub(crate) use sitemap::parse as parse_sitemap;
 

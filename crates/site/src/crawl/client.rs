@@ -9,6 +9,7 @@ use super::polite::{Polite, retry_after};
 use super::settings::CrawlSettings;
 use crate::sniff;
 use linkwright_core::page::FetchHeaders;
+use linkwright_core::url::PageUrl;
 use reqwest::header::{self, HeaderMap, HeaderName};
 use reqwest::{Client, Response};
 use std::error::Error;
@@ -112,6 +113,15 @@ impl Fetcher {
         let pause = text_of(response.headers(), &header::RETRY_AFTER).and_then(|v| retry_after(&v, SystemTime::now()));
         Ok((read(response, ask).await?, pause))
     }
+}
+
+/// A client for one site, without redirects, that connects inward only where the site itself is private.
+///
+/// # Errors
+/// A sentence when it cannot be made.
+pub(crate) async fn http_client(site: &PageUrl, timeout_ms: u64) -> Result<Client, String> {
+    let policy = AddressPolicy::for_start(&site.to_url()).await;
+    client(&CrawlSettings { timeout_ms, ..CrawlSettings::default() }, policy)
 }
 
 fn client(settings: &CrawlSettings, policy: AddressPolicy) -> Result<Client, String> {
