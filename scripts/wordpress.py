@@ -12,6 +12,7 @@ of it lives in FOLDER; `stop` ends both processes. Starting twice gives the same
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -220,27 +221,41 @@ def examples():
                "content": blocks(body) if number % 2 else classic(body)}
 
 
+def prose(seed):
+    """Forty sentences that say little, others for each seed."""
+    chance = random.Random(seed)
+    words = {
+        "who": ["the baker", "a neighbour", "our apprentice", "the miller", "a guest from the coast", "my aunt", "the carpenter", "a student"],
+        "does": ["remembers", "describes", "compares", "measures", "forgets", "draws", "writes down", "argues about"],
+        "what": ["the warm kitchen", "an old tin", "the morning light", "a wooden bench", "the first loaf", "a bag of salt", "the long winter",
+                 "a broken clock", "the harbour wall", "a pound of butter"],
+        "when": ["before the shop opens", "on market days", "after the rain", "in the week of the fair", "late at night", "while the kettle sings"],
+    }
+    one = lambda kind: chance.choice(words[kind])
+    sentence = lambda: f"{one('who')} {one('does')} {one('what')} and {one('what')} {one('when')}."
+    return " ".join((text := sentence())[0].upper() + text[1:] for _ in range(40)) + " "
+
+
 def special():
     """Pages whose text is easily spoilt, and pages that must not be written."""
     text = ("He said \"it's done -- at last...\" and left. A path is C:\\bread\\n\\t and 3 x 4 is 12 &amp; more. "
             "The dough \U0001f35e rises & falls. ")
-    prose = "A lively dough wants time, warmth and a quiet place, and the oven does the rest in the morning. " * 20
     paragraph = lambda inner: f"<!-- wp:paragraph {{\"fontSize\":\"small\"}} -->\n<p class=\"has-small-font-size\">{inner}</p>\n<!-- /wp:paragraph -->"
     embed = "<!-- wp:html -->\n<iframe src=\"/frame\"></iframe><script>var a = 1 < 2 && \"x\";</script>\n<!-- /wp:html -->"
     yield {"slug": "spoilt-blocks", "title": "What quotes do to bread",
-           "content": "\n\n".join([paragraph(text), paragraph(prose + "Every baker owns a scoring knife of some kind."), embed,
+           "content": "\n\n".join([paragraph(text), paragraph(prose(1) + "For keeping a sourdough starter alive, he said, \"one spoon a day\" isn't much -- and it's enough."), embed,
                                    "<!-- wp:block {\"ref\":1} /-->", "<!-- wp:latest-posts {\"postsToShow\":3} /-->"])}
     yield {"slug": "spoilt-classic", "title": "What breaks do to bread",
-           "content": f"{text}\n\n[rating stars=\"5\"]\n{prose}\n\nEvery baker owns a scoring knife of some kind.\n\n<script>if (a < b) {{ c(); }}</script>"}
-    yield {"slug": "about-us", "title": "About us", "type": "page", "content": paragraph(prose + "Every baker owns a scoring knife of some kind.")}
-    yield {"slug": "poolish-recipe", "title": "A recipe with poolish", "type": "recipe", "content": paragraph(prose + "Every baker owns a scoring knife of some kind.")}
-    yield {"slug": "author-frame", "title": "By an author", "author": "author", "content": f"{paragraph(prose)}\n\n{embed}"}
-    yield {"slug": "author-plain", "title": "By an author, plainly", "author": "author", "content": paragraph(prose + "Every baker owns a scoring knife of some kind.")}
-    yield {"slug": "built-elementor", "title": "Built by hand", "content": f"<div data-elementor-type=\"wp-post\" class=\"elementor elementor-9\"><p>{prose}</p></div>",
+           "content": f"{text}\n\n[rating stars=\"5\"]\n{prose(2)}\n\nShe asked how to store bread so that it lasts \"until Friday\" -- it's a matter of cloth...\n\n<script>if (a < b) {{ c(); }}</script>"}
+    yield {"slug": "about-us", "title": "About us", "type": "page", "content": paragraph(prose(3) + "The shelf in the shop has a guide to the flours on our shelf pinned beside it.")}
+    yield {"slug": "poolish-recipe", "title": "A recipe with poolish", "type": "recipe", "content": paragraph(prose(4) + "It is done by shaping a round loaf and leaving it alone.")}
+    yield {"slug": "author-frame", "title": "By an author", "author": "author", "content": f"{paragraph(prose(5) + 'Nothing is as dark as cardamom buns for a dark morning can be.')}\n\n{embed}"}
+    yield {"slug": "author-plain", "title": "By an author, plainly", "author": "author", "content": paragraph(prose(6) + "Read why rye is another bread before you knead it.")}
+    yield {"slug": "built-elementor", "title": "Built by hand", "content": f"<div data-elementor-type=\"wp-post\" class=\"elementor elementor-9\"><p>{prose(7)}Baking bread in a Dutch oven is the whole trick.</p></div>",
            "meta": {"_elementor_edit_mode": "builder", "_elementor_data": "[]"}}
-    yield {"slug": "built-divi", "title": "Built of sections", "content": f"[et_pb_section][et_pb_text]{prose}[/et_pb_text][/et_pb_section]"}
-    yield {"slug": "secret-bread", "title": "Secret bread", "content": paragraph(prose), "password": "crumb"}
-    yield {"slug": "unbaked", "title": "Unbaked", "content": paragraph(prose), "status": "draft"}
+    yield {"slug": "built-divi", "title": "Built of sections", "content": f"[et_pb_section][et_pb_text]{prose(8)}Steam in a home oven is a matter of patience.[/et_pb_text][/et_pb_section]"}
+    yield {"slug": "secret-bread", "title": "Secret bread", "content": paragraph(prose(9)), "password": "crumb"}
+    yield {"slug": "unbaked", "title": "Unbaked", "content": paragraph(prose(10)), "status": "draft"}
 
 
 def posts():
