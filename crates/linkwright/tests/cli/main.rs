@@ -17,4 +17,5 @@ mod publication;
 mod report;
 mod sandbox;
 mod website;
+mod wordpress;
 mod wrong_input;

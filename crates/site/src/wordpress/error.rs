@@ -59,8 +59,8 @@ pub enum WordPressError {
         /// What WordPress said.
         said: String,
     },
-    /// The login did not arrive.
-    #[error("WordPress did not see the login of `{user}`")]
+    /// The login is wrong, or did not arrive.
+    #[error("WordPress did not let `{user}` in")]
     NotLoggedIn {
         /// The user.
         user: String,
@@ -208,7 +208,7 @@ impl WordPressError {
             Self::Elsewhere { .. } => "set `wordpress.url` to that address, if it is yours",
             Self::WrongPassword { .. } => "make a new one in WordPress under Users, Profile, Application Passwords",
             Self::NotLoggedIn { .. } => {
-                "the web server may strip the Authorization header, or a plugin may turn application passwords off; WordPress under Tools, Site Health says more"
+                "check user name and application password; or the web server strips the Authorization header, or a plugin turns application passwords off: see Tools, Site Health in WordPress"
             }
             Self::MayNotEdit { .. } | Self::MayNotEditPage { .. } => "use an application password of an editor or administrator",
             Self::NoTypes => "check `wordpress.types`",
