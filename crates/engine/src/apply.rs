@@ -207,6 +207,8 @@ enum Left {
     AlreadyThere,
     /// The page links there with other words or elsewhere.
     LinkedAlready,
+    /// A reviewer decided otherwise since the run began.
+    DecidedOtherwise,
 }
 
 impl Left {
@@ -215,6 +217,7 @@ impl Left {
             Self::Refused(refusal) => refusal.code(),
             Self::AlreadyThere => "already_there",
             Self::LinkedAlready => "already_linked",
+            Self::DecidedOtherwise => "decided_otherwise",
         }
     }
 
@@ -223,6 +226,7 @@ impl Left {
             Self::Refused(refusal) => refusal.to_string(),
             Self::AlreadyThere => "the link is there already".to_owned(),
             Self::LinkedAlready => "the text of the page leads there already".to_owned(),
+            Self::DecidedOtherwise => "a reviewer has decided otherwise since this run began".to_owned(),
         }
     }
 }
@@ -249,7 +253,9 @@ impl Work<'_> {
             }
         };
         change.location = location;
-        let placed = self.place(&page, &bytes, &change.location, group);
+        let (group, withdrawn) = self.still_accepted(group)?;
+        let mut placed = self.place(&page, &bytes, &change.location, &group);
+        placed.skipped.extend(withdrawn.into_iter().map(|kept| (kept, Left::DecidedOtherwise)));
         change.skipped = placed.skipped.iter().map(|(kept, left)| skipped(kept, left.code(), &left.reason())).collect();
         let hash_now = hash(&bytes);
         if self.run.is_some() {
@@ -266,6 +272,18 @@ impl Work<'_> {
             self.write(run, &bytes, &placed, &mut change)?;
         }
         Ok(change)
+    }
+
+    /// A run lasts, and reviewers go on deciding: what is still accepted as it was, and what is not.
+    fn still_accepted(&self, group: &[StoredOpportunity]) -> Result<(Vec<StoredOpportunity>, Vec<StoredOpportunity>), EngineError> {
+        let desk = self.desk;
+        let (mut accepted, mut withdrawn) = (Vec::new(), Vec::new());
+        for kept in group {
+            let now = desk.runtime.block_on(desk.store.opportunities().find(&kept.opportunity.id))?;
+            let same = now.is_some_and(|now| (now.state, now.revision) == (State::Accepted, kept.revision));
+            if same { accepted.push(kept.clone()) } else { withdrawn.push(kept.clone()) }
+        }
+        Ok((accepted, withdrawn))
     }
 
     fn read(&self, url: &str) -> Result<(String, Vec<u8>, Page), Trouble> {
@@ -290,6 +308,11 @@ impl Work<'_> {
         let mut skipped = Vec::new();
         let mut chosen: Vec<(&StoredOpportunity, Insertion)> = Vec::new();
         for kept in group {
+            let target = &kept.opportunity.target_url;
+            if chosen.iter().any(|(other, _)| other.opportunity.target_url == *target) {
+                skipped.push((kept.clone(), Left::LinkedAlready));
+                continue;
+            }
             match self.insertion(page, &flight, &kept.opportunity).and_then(|insertion| fits(&flight, &chosen, insertion)) {
                 Ok(insertion) => chosen.push((kept, insertion)),
                 Err(left) => skipped.push((kept.clone(), left)),
@@ -346,7 +369,7 @@ impl Work<'_> {
                 Left::AlreadyThere => State::Observed,
                 Left::LinkedAlready => State::Expired,
                 Left::Refused(_) if changed => State::Expired,
-                Left::Refused(_) => continue,
+                Left::Refused(_) | Left::DecidedOtherwise => continue,
             };
             let decision =
                 Decision { reason: Some(left.reason()), ..Decision::new(&kept.opportunity.id, state, &self.request.who, &now()) };

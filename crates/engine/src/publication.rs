@@ -12,7 +12,7 @@ use linkwright_core::edit::{Removal, take_out};
 use linkwright_core::page::{FetchHeaders, FetchedPage, Page, SourceFormat};
 use linkwright_core::plan::Plan;
 use linkwright_core::url::PageUrl;
-use linkwright_store::{Decision, Edit, EditEvent, Entry, NewRun, ProjectLock, RunId, RunStatus, State, Store};
+use linkwright_store::{Decision, Edit, EditEvent, Entry, NewRun, ProjectLock, PublisherKind, RunId, RunStatus, State, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tokio::runtime::Runtime;
@@ -237,8 +237,11 @@ impl Publishers {
     pub(crate) fn of(&mut self, publication: &Publication, edit: &Edit) -> Result<&Publisher, Trouble> {
         let site = &edit.edit.site;
         if !self.open.contains_key(site) {
+            // The folder may have been moved together with the project.
+            let moved = edit.edit.publisher == PublisherKind::Folder && !Path::new(site).is_dir();
+            let place = if moved { &publication.site } else { site };
             let settings = publication.project.settings();
-            let publisher = publication.runtime.block_on(Publisher::open(edit.edit.publisher, site, settings))?;
+            let publisher = publication.runtime.block_on(Publisher::open(edit.edit.publisher, place, settings))?;
             self.open.insert(site.clone(), publisher);
         }
         Ok(&self.open[site])

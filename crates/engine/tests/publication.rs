@@ -4,11 +4,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
 
+use linkwright_core::plan::Opportunity;
 use linkwright_engine::apply::{ApplyRequest, ApplyResult, PageOutcome, apply};
 use linkwright_engine::decisions::{self, DecisionRow, EditEvent, State};
 use linkwright_engine::undo::{UndoRequest, UndoResult, Undone, undo};
 use linkwright_engine::verify::{Seen, VerifyRequest, VerifyResult, verify};
 use linkwright_engine::{PlanRequest, Progress, Silent, plan};
+use linkwright_store::{Decision, Store};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -243,6 +245,66 @@ fn line_ends_marks_and_encodings_of_files_stay() {
     assert!(desk.verify().links.iter().all(|link| link.seen == Seen::Observed));
     desk.undo(Undone::Run(written.run.unwrap()));
     assert_eq!(desk.pages(), before);
+}
+
+/// A reviewer who takes a decision back while the run is under way.
+struct Reviewer {
+    project: PathBuf,
+    id: String,
+}
+
+impl Progress for Reviewer {
+    fn stage(&self, _: &str, _: Option<u64>) {
+        decisions::import(&self.project, &[row(&self.id, "withdraw")], "Bob", true).unwrap();
+    }
+    fn advance(&self, _: u64) {}
+}
+
+#[test]
+fn what_a_reviewer_takes_back_during_a_run_is_not_written() {
+    let desk = Desk::new();
+    let id = decisions::queue(&desk.project()).unwrap()[1].opportunity.id.clone();
+    let written = apply(&request(&desk.project()), &Reviewer { project: desk.project(), id: id.clone() }).unwrap();
+    let skipped: Vec<_> = written.pages.iter().flat_map(|page| &page.skipped).collect();
+    assert_eq!(skipped.iter().map(|s| (s.opportunity.as_str(), s.code.as_str())).collect::<Vec<_>>(), [(id.as_str(), "decided_otherwise")]);
+    assert!(desk.edits().iter().all(|(opportunity, _)| *opportunity != id));
+}
+
+#[tokio::test]
+async fn two_decisions_for_one_pair_make_one_link() {
+    let desk = tokio::task::spawn_blocking(Desk::new).await.unwrap();
+    let store = Store::open(&desk.project().join("linkwright.db")).await.unwrap();
+    let all = store.opportunities().all().await.unwrap();
+    let revised = Opportunity { id: all[1].opportunity.id.clone(), ..all[0].opportunity.clone() };
+    let twice = Decision {
+        revised: Some(Box::new(revised)),
+        ..Decision::new(&all[1].opportunity.id, State::Accepted, "Bob", "2026-12-01T00:00:00Z")
+    };
+    store.decisions().record(&twice).await.unwrap();
+    store.close().await;
+    let source = all[0].opportunity.source_url.clone();
+    let written = tokio::task::spawn_blocking(move || desk.apply()).await.unwrap();
+    let page = written.pages.iter().find(|page| page.source_url == source).unwrap();
+    assert_eq!(
+        (page.links.len(), page.skipped[0].code.as_str(), page.after.matches(&page.links[0].href).count()),
+        (1, "already_linked", 1 + page.before.matches(&page.links[0].href).count())
+    );
+}
+
+#[test]
+fn a_project_that_was_moved_with_its_site_is_undone_where_it_is_now() {
+    let desk = Desk::new();
+    let before = desk.pages();
+    let run = desk.apply().run.unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    for name in ["site", "project"] {
+        fs::rename(desk.folder.path().join(name), elsewhere.path().join(name)).unwrap();
+    }
+    // The plan named the folder by a path that is gone; a new one names it where it is.
+    let moved = Desk { folder: elsewhere };
+    moved.plan();
+    moved.undo(Undone::Run(run));
+    assert_eq!(moved.pages(), before);
 }
 
 #[test]
