@@ -5,7 +5,7 @@ use crate::analysis::Analysis;
 use crate::favour::{Effect, Favour};
 use crate::sections::Sections;
 use linkwright_core::anchor::words::Chooser;
-use linkwright_core::anchor::{self, Anchor, Found};
+use linkwright_core::anchor::{self, Anchor, Found, Reason};
 use linkwright_core::edit::{self, LinkAttributes, LinkSettings};
 use linkwright_core::guardrail::{Counts, Guardrail};
 use linkwright_core::habits::Habits;
@@ -391,6 +391,14 @@ fn pairs_of_source(
         .map(|&(source, target, score)| {
             let mut found = anchor::find(evidence, &ways.chooser, source, target, settings);
             found.anchors.retain(names_well);
+            let Found { anchors, removed } = &mut found;
+            anchors.retain(|a| {
+                let torn = a.reason == Reason::Topic && runs_on(words_of(analysis, source, a));
+                if torn {
+                    removed.removed(Guardrail::Torn);
+                }
+                !torn
+            });
             let best_block = found.anchors.is_empty().then(|| anchor::best_block(evidence, source, target)).flatten();
             Pair { source, target, score, favour: 0.0, found, best_block }
         })
@@ -406,6 +414,12 @@ fn names_well(anchor: &Anchor) -> bool {
     // Chance that an editor would choose exactly these words among all that stand there.
     const LEAST_STRENGTH: f32 = 0.12;
     anchor.context >= LEAST_CONTEXT && anchor.strength >= LEAST_STRENGTH
+}
+
+/// Whether words go on over a comma, as only titles and names may: `apps, Cooper` is the end of one thing and the
+/// beginning of another.
+fn runs_on(words: &str) -> bool {
+    [", ", "; ", ": ", "、", "，", "；"].iter().any(|mark| words.contains(mark))
 }
 
 /// Keeps the anchors that the writer itself could insert.
