@@ -10,6 +10,7 @@ mod interrupt;
 mod page;
 mod plan;
 mod report;
+mod review;
 
 use crate::output::console::{self, Console, Verbosity};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -28,6 +29,7 @@ Examples:
   linkwright plan https://example.com/                 read a site, write plan.csv and report.html
   linkwright plan public/ --base-url https://example.com/
                                                        the same from a folder of HTML or Markdown
+  linkwright review                                    decide on what was found, in the browser
   linkwright explain /bread/rye/ /bread/starter/       why this link was or was not proposed
   linkwright eval                                      how many of the site's own links it would have found
   linkwright page /bread/rye/                          what linkwright sees on a page
@@ -115,6 +117,7 @@ pub(crate) struct Global {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Review(review::Args),
     Report(report::Args),
     Explain(explain::Args),
     Eval(eval::Args),
@@ -147,7 +150,10 @@ impl Global {
 /// Parses the arguments, runs the sub-command, says what failed.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
-    interrupt::exit_130_on_ctrl_c();
+    // The server ends in its own way: there Ctrl-C is how one leaves.
+    if !matches!(cli.command, Command::Review(_)) {
+        interrupt::exit_130_on_ctrl_c();
+    }
     match run(cli) {
         Ok(status) => status.into(),
         Err(error) if console::is_closed_pipe(&error) => ExitStatus::Done.into(),
@@ -162,6 +168,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitStatus> {
     let context = cli.global.context();
     match cli.command {
         Command::Plan(args) => plan::run(args, &context),
+        Command::Review(args) => review::run(args, &context),
         Command::Report(args) => report::run(&args, &context),
         Command::Eval(args) => eval::run(&args, &context),
         Command::Explain(args) => explain::run(&args, &context),

@@ -1,0 +1,1 @@
+//! Filters, conflicts, revisions and the effect on a small site.
