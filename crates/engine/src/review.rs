@@ -17,7 +17,7 @@ mod stories;
 mod tests;
 
 pub use effect::{Change, Effect, Figures};
-pub use picture::{Cluster, Edge, EdgeKind, Node, Picture};
+pub use picture::{Cluster, Edge, EdgeKind, Node, Picture, Side};
 pub use queue::{Filter, Orphans, Progress, Queue, Show, Sort, first_segment};
 pub use revision::{Checked, Desk, Place, Revision, Suggestion, TextBlock};
 pub use site::SiteLink;

@@ -18,6 +18,8 @@ const PAGES: usize = 90;
 const ORPHANS: usize = 18;
 /// Ends of accepted links among them at most.
 const ENDS: usize = 40;
+/// Ends of bridges between the largest clusters among them at most.
+const BRIDGE_ENDS: usize = 16;
 /// Clusters that are told apart.
 const CLUSTERS: usize = 8;
 /// Sweeps of label propagation; it settles in far fewer.
@@ -40,6 +42,15 @@ pub enum EdgeKind {
     Accepted,
 }
 
+/// Where a title is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// On the left of the dot.
+    Left,
+    /// On the right.
+    Right,
+}
+
 /// A page of the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -57,8 +68,8 @@ pub struct Node {
     pub cluster: Option<usize>,
     /// No other page's text leads to it.
     pub orphan: bool,
-    /// Whether its title is written beside it.
-    pub labelled: bool,
+    /// Where its title is written, if it is.
+    pub label: Option<Side>,
     /// Body inlinks on the whole site.
     pub inlinks: usize,
     /// Body outlinks on the whole site.
@@ -100,7 +111,7 @@ pub struct Picture {
     pub edges: Vec<Edge>,
     /// Clusters, the largest first.
     pub clusters: Vec<Cluster>,
-    /// Pages of the site.
+    /// Pages of the site that readers should find.
     pub pages: usize,
     /// Orphans of the site; `None` when the crawl was incomplete.
     pub orphans: Option<usize>,
@@ -125,8 +136,8 @@ fn draw(site: &Site, snapshot: &Snapshot) -> Picture {
     let links = accepted(site, snapshot);
     let labels = labels(site);
     let (clusters, number_of) = clusters(site, &labels);
-    let shown = chosen(site, &links, snapshot);
     let bridges = bridges(site, &labels);
+    let shown = chosen(site, &links, snapshot, &|id| number_of.get(&labels[id.index()]).copied(), &bridges);
     let index: BTreeMap<PageId, usize> = shown.iter().enumerate().map(|(i, id)| (*id, i)).collect();
     let edges = edges(site, &index, &bridges, &links);
     let cluster_of = |id: &PageId| number_of.get(&labels[id.index()]).copied();
@@ -143,7 +154,7 @@ fn draw(site: &Site, snapshot: &Snapshot) -> Picture {
         radius: (3.5 + 2.2 * site.graph.authority[id.index()].max(0.0).sqrt()).min(15.0),
         cluster: cluster_of(id),
         orphan: site.complete && site.public[id.index()] && site.graph.body.into[id.index()].is_empty(),
-        labelled: labelled.contains(&i),
+        label: labelled.get(&i).copied(),
         inlinks: site.graph.body.into[id.index()].len(),
         outlinks: site.graph.body.out[id.index()].len(),
     };
@@ -159,7 +170,7 @@ fn draw(site: &Site, snapshot: &Snapshot) -> Picture {
         height: HEIGHT,
         edges,
         clusters,
-        pages: site.urls.len(),
+        pages: site.public.iter().filter(|public| **public).count(),
         orphans: site.complete.then(|| (0..site.urls.len()).filter(orphan).count()),
         bridges: bridges.iter().map(|(from, to)| [page(*from), page(*to)]).collect(),
         nodes,
@@ -225,26 +236,49 @@ fn bridges(site: &Site, labels: &[u32]) -> Vec<(PageId, PageId)> {
     joined.into_values().filter(|links| links.len() == 1).flatten().collect()
 }
 
-/// The pages of the picture: ends of accepted links, orphans, then the pages with the most authority.
-fn chosen(site: &Site, links: &[(PageId, PageId)], snapshot: &Snapshot) -> Vec<PageId> {
+/// The pages of the picture: ends of accepted links, orphans, ends of bridges, then from each cluster in turn the pages
+/// with the most authority.
+fn chosen(
+    site: &Site,
+    links: &[(PageId, PageId)],
+    snapshot: &Snapshot,
+    cluster_of: &dyn Fn(PageId) -> Option<usize>,
+    bridges: &[(PageId, PageId)],
+) -> Vec<PageId> {
     let mut chosen: BTreeSet<PageId> = BTreeSet::new();
-    for (from, to) in links {
-        if chosen.len() + 2 > ENDS {
-            break;
+    let add = |pairs: &[(PageId, PageId)], most: usize, chosen: &mut BTreeSet<PageId>| {
+        let before = chosen.len();
+        for (from, to) in pairs {
+            if chosen.len() + 2 > before + most {
+                break;
+            }
+            chosen.extend([*from, *to]);
         }
-        chosen.extend([*from, *to]);
-    }
+    };
+    add(links, ENDS, &mut chosen);
     let waiting = snapshot.items.iter().filter(|item| item.state == State::Found);
     let wanted: BTreeSet<PageId> = waiting.filter_map(|item| site.id(&item.opportunity.target_url)).collect();
     let ids: Vec<PageId> = (0u32..).map(PageId).take(site.urls.len()).filter(|id| site.public[id.index()]).collect();
-    let mut orphans: Vec<PageId> = ids.iter().copied().filter(|id| site.graph.body.into[id.index()].is_empty()).collect();
+    let (mut orphans, mut rest): (Vec<PageId>, Vec<PageId>) = ids.into_iter().partition(|id| site.graph.body.into[id.index()].is_empty());
     // Those that a proposed link would save are the ones to see.
     orphans.sort_by_key(|id| (!wanted.contains(id), *id));
     chosen.extend(orphans.into_iter().take(ORPHANS));
-    let mut rest: Vec<PageId> = ids.into_iter().filter(|id| !chosen.contains(id) && !site.graph.body.into[id.index()].is_empty()).collect();
+    let large: Vec<(PageId, PageId)> =
+        bridges.iter().copied().filter(|(from, to)| cluster_of(*from).is_some() && cluster_of(*to).is_some()).collect();
+    add(&large, BRIDGE_ENDS, &mut chosen);
+    rest.retain(|id| !chosen.contains(id));
     rest.sort_by(|a, b| site.graph.authority[b.index()].total_cmp(&site.graph.authority[a.index()]).then(a.cmp(b)));
+    let mut turns: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+    let mut in_turn: Vec<(usize, usize, PageId)> = Vec::with_capacity(rest.len());
+    for id in rest {
+        let cluster = cluster_of(id);
+        let turn = turns.entry(cluster).or_default();
+        in_turn.push((*turn, cluster.unwrap_or(CLUSTERS), id));
+        *turn += 1;
+    }
+    in_turn.sort_unstable();
     let room = PAGES.saturating_sub(chosen.len());
-    chosen.extend(rest.into_iter().take(room));
+    chosen.extend(in_turn.into_iter().take(room).map(|(.., id)| id));
     chosen.into_iter().collect()
 }
 
@@ -325,16 +359,28 @@ fn fill(mut places: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     places
 }
 
-/// Nodes whose labels do not cover each other, the most important first.
-fn apart(by_authority: &[usize], places: &[(f64, f64)]) -> BTreeSet<usize> {
-    const LABELS: usize = 22;
+/// Nodes whose labels cover neither each other nor a dot, the most important first.
+fn apart(by_authority: &[usize], places: &[(f64, f64)]) -> BTreeMap<usize, Side> {
+    const LABELS: usize = 26;
+    // What a label of 26 letters takes, with some air.
+    const LONG: f64 = 180.0;
+    const HIGH: f64 = 15.0;
     let mut taken: Vec<(f64, f64)> = Vec::new();
-    let mut labelled = BTreeSet::new();
+    let mut labelled = BTreeMap::new();
     for &i in by_authority {
         let (x, y) = places[i];
-        if labelled.len() < LABELS && taken.iter().all(|(other_x, other_y)| (x - other_x).abs() > 150.0 || (y - other_y).abs() > 17.0) {
-            taken.push((x, y));
-            labelled.insert(i);
+        for side in [Side::Right, Side::Left] {
+            let left = if side == Side::Right { x + 4.0 } else { x - LONG - 4.0 };
+            let inside = left >= 0.0 && left + LONG <= WIDTH;
+            let free = taken.iter().all(|(other_left, other_y)| (left - other_left).abs() > LONG || (y - other_y).abs() > HIGH);
+            let dot = |(number, (dot_x, dot_y)): (usize, &(f64, f64))| {
+                number == i || *dot_x < left || *dot_x > left + LONG || (dot_y - y).abs() > HIGH / 2.0
+            };
+            if labelled.len() < LABELS && inside && free && places.iter().enumerate().all(dot) {
+                taken.push((left, y));
+                labelled.insert(i, side);
+                break;
+            }
         }
     }
     labelled

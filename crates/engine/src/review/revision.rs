@@ -260,6 +260,8 @@ fn suggestions(
 ) -> Vec<Suggestion> {
     let mut lexicon = Lexicon::default();
     let mut wanted: BTreeSet<Term> = lexicon.terms(title, &page.language).into_iter().collect();
+    // One word of a long title says too little.
+    let least = wanted.len().min(2);
     anchors.iter().for_each(|anchor| wanted.extend(lexicon.terms(anchor, &page.language)));
     let mut found: Vec<(usize, Suggestion)> = Vec::new();
     for (number, block) in page.blocks.iter().enumerate().filter(|(_, block)| block.main && can_hold_links(block.kind)) {
@@ -270,6 +272,9 @@ fn suggestions(
             let windows = hits.iter().enumerate().filter_map(|(i, first)| {
                 let last = hits[i..].iter().take_while(|at| *at - first < LONGEST).last()?;
                 let matched = hits[i..].iter().take_while(|at| *at <= last).count();
+                if matched < least {
+                    return None;
+                }
                 // Words between the matches make an anchor worse, but less than a match makes it better.
                 Some((matched * 3 - (last - first + 1), *first, *last))
             });

@@ -9,7 +9,7 @@ use askama::Template;
 use axum::extract::State as Known;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use linkwright_engine::review::{Edge, EdgeKind, Node, Picture};
+use linkwright_engine::review::{Edge, EdgeKind, Node, Picture, Side};
 
 /// Characters of a label.
 const LABEL: usize = 26;
@@ -128,7 +128,7 @@ fn page(frame: Frame, picture: &Picture) -> Page {
         width: picture.width,
         height: picture.height,
         lines: picture.edges.iter().filter_map(|edge| line(picture, *edge)).collect(),
-        dots: picture.nodes.iter().map(|node| dot(node, picture, &frame.base)).collect(),
+        dots: picture.nodes.iter().map(|node| dot(node, &frame.base)).collect(),
         legend: legend.collect(),
         rows: picture.nodes.iter().enumerate().map(row).collect(),
         bridges: picture.bridges.iter().map(|[from, to]| Bridge { from: end(from), to: end(to) }).collect(),
@@ -146,22 +146,22 @@ fn said(picture: &Picture) -> String {
     let rest = if left == 0 {
         "No page is left out.".to_owned()
     } else {
-        format!("{} pages are left out: the ends of accepted links, orphans and the pages with the highest PageRank come first.", thousands(left))
+        format!("{} are left out: the ends of accepted links, orphans, bridges and the pages with the highest PageRank of each cluster come first.", thousands(left))
     };
-    format!("The picture shows {shown} of {} pages{of_orphans}, and the body links between them. {rest}", thousands(picture.pages))
+    format!("The picture shows {shown} of {} pages that readers should find{of_orphans}, and the body links between them. {rest}", thousands(picture.pages))
 }
 
 fn title(node: &Node, base: &str) -> String {
     if node.title.trim().is_empty() { short_url(&node.url, base).to_owned() } else { node.title.clone() }
 }
 
-fn dot(node: &Node, picture: &Picture, base: &str) -> Dot {
+fn dot(node: &Node, base: &str) -> Dot {
     let whole = title(node, base);
     let mut label: String = whole.chars().take(LABEL).collect();
     if whole.chars().count() > LABEL {
         label.push('…');
     }
-    let right = node.x > picture.width * 0.72;
+    let left = node.label == Some(Side::Left);
     let beside = node.radius + 4.0;
     let orphan = if node.orphan { " orphan" } else { "" };
     Dot {
@@ -171,10 +171,10 @@ fn dot(node: &Node, picture: &Picture, base: &str) -> Dot {
         class: node.cluster.map_or_else(|| format!("none{orphan}"), |number| format!("c{number}{orphan}")),
         view: address::page(&node.url),
         title: format!("{whole}, {} inlinks in text{}", node.inlinks, if node.orphan { ", orphan" } else { "" }),
-        label: if node.labelled { label } else { String::new() },
-        label_x: format!("{:.1}", if right { node.x - beside } else { node.x + beside }),
+        label: if node.label.is_some() { label } else { String::new() },
+        label_x: format!("{:.1}", if left { node.x - beside } else { node.x + beside }),
         label_y: format!("{:.1}", node.y + 4.0),
-        anchor: if right { "end" } else { "start" },
+        anchor: if left { "end" } else { "start" },
     }
 }
 
