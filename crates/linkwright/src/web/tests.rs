@@ -12,11 +12,20 @@ use tower::ServiceExt;
 const HOST: &str = "127.0.0.1:4180";
 const ATTACK: &str = "\"><script>window.pwned=1</script><img src=x onerror=alert(1)>'";
 
+/// Words that no other page has: pages that share their text are near duplicates.
+fn filler(page: &str) -> String {
+    const SYLLABLES: [&str; 8] = ["ba", "ce", "di", "fo", "gu", "ha", "ke", "li"];
+    let own: usize = page.bytes().map(usize::from).sum();
+    let word = |at: usize| (0..4).map(|part| SYLLABLES[(own + at * 7 + (at >> part) + part * 3) % 8]).collect::<String>();
+    let words: Vec<String> = (0..300).map(|at| format!("{}{}", word(at), SYLLABLES[own % 8])).collect();
+    words.chunks(12).map(|sentence| format!("Loaf {}. ", sentence.join(" "))).collect()
+}
+
 /// A site whose titles, words and addresses are hostile.
 fn write_site(folder: &Path) {
     let escaped = ATTACK.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
-    let filler = "Bread needs time, flour and a warm place before it is baked in a hot oven. ".repeat(30);
     let page = |name: &str, title: &str, body: &str| {
+        let filler = filler(title);
         let html = format!(
             "<!doctype html><html lang=en><title>{title} {escaped}</title><main><h1>{title}</h1><h2 id=more>{escaped}</h2>\
              <p>{body} {escaped} <a href=\"javascript:alert(1)\">{escaped}</a></p><p>{filler}</p></main></html>"
