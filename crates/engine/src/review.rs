@@ -17,11 +17,11 @@ mod stories;
 mod tests;
 
 pub use effect::{Change, Effect, Figures};
+pub use linkwright_store::{Decision, Edit, EditEvent, Note, Run, RunStatus, State, StoredOpportunity};
 pub use picture::{Cluster, Edge, EdgeKind, Node, Picture, Side};
 pub use queue::{Filter, Orphans, Progress, Queue, Show, Sort, first_segment};
 pub use revision::{Checked, Desk, Place, Revision, Suggestion, TextBlock};
 pub use site::SiteLink;
-pub use linkwright_store::{Decision, Edit, EditEvent, Note, Run, RunStatus, State, StoredOpportunity};
 pub use stories::{AnchorRow, AnchorUse, OrphanRow, PageStory, RunRow};
 
 use crate::analysis::{Analysis, parse};
@@ -327,7 +327,10 @@ impl Review {
         let stored = self.inner.store.opportunities().find(id).await?;
         let stored = stored.ok_or_else(|| ReviewError::NotFound("there is no such opportunity".to_owned()))?;
         if stored.revision == seen && !verdict.fits(stored.state) {
-            return Err(ReviewError::Refused(format!("it is {} by now, and only a new plan or `linkwright undo` changes that", stored.state.name())));
+            return Err(ReviewError::Refused(format!(
+                "it is {} by now, and only a new plan or `linkwright undo` changes that",
+                stored.state.name()
+            )));
         }
         let decision = decision(&snapshot.planned, &stored, verdict, seen, reviewer);
         self.record(&decision).await
@@ -374,7 +377,8 @@ impl Review {
             return Err(ReviewError::ListChanged);
         }
         let chosen = listed.iter().filter(|stored| verdict.fits(stored.state));
-        let decisions: Vec<Decision> = chosen.map(|stored| decision(&snapshot.planned, stored, verdict, stored.revision, reviewer)).collect();
+        let decisions: Vec<Decision> =
+            chosen.map(|stored| decision(&snapshot.planned, stored, verdict, stored.revision, reviewer)).collect();
         match self.inner.store.decisions().record_all(&decisions).await {
             Ok(()) => Ok(decisions.len()),
             Err(StoreError::Conflict { .. }) => Err(ReviewError::ListChanged),

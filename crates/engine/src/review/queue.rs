@@ -193,7 +193,13 @@ pub(super) fn gaps(gaps: Vec<Gap>, planned: &Planned, filter: &Filter) -> Vec<Ga
         let language = planned.page(&gap.source_url).map_or("", |page| page.language.as_str());
         wanted.pair(&gap.source_url, &gap.source_title, &gap.target_url, &gap.target_title)
             && wanted.place(&first_segment(&gap.source_url), language, gap.score, gap.target_orphan)
-            && wanted.words(&[&gap.source_title, &gap.target_title, &gap.source_url, &gap.target_url, gap.paragraph.as_deref().unwrap_or("")])
+            && wanted.words(&[
+                &gap.source_title,
+                &gap.target_title,
+                &gap.source_url,
+                &gap.target_url,
+                gap.paragraph.as_deref().unwrap_or(""),
+            ])
     };
     let mut kept: Vec<Gap> = gaps.into_iter().filter(fits).collect();
     match filter.sort {
@@ -246,7 +252,9 @@ impl<'a> Wanted<'a> {
     }
 
     fn pair(&self, source_url: &str, source_title: &str, target_url: &str, target_title: &str) -> bool {
-        let named = |part: &str, url: &str, title: &str| part.is_empty() || url.to_lowercase().contains(part) || title.to_lowercase().contains(part);
+        let named = |part: &str, url: &str, title: &str| {
+            part.is_empty() || url.to_lowercase().contains(part) || title.to_lowercase().contains(part)
+        };
         named(&self.source, source_url, source_title) && named(&self.target, target_url, target_title)
     }
 

@@ -147,8 +147,14 @@ impl Review {
         let page = self.page_of(&snapshot, &opportunity.source_url).await?;
         let target_url = target_url.unwrap_or(&opportunity.target_url).to_owned();
         let target_page = self.page_of(&snapshot, &target_url).await.ok();
-        let anchors: Vec<String> = self.site().map(|site| site.links_to(&target_url)).unwrap_or_default().into_iter()
-            .filter(|link| link.kind == LinkKind::Body).map(|link| link.anchor).collect();
+        let anchors: Vec<String> = self
+            .site()
+            .map(|site| site.links_to(&target_url))
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|link| link.kind == LinkKind::Body)
+            .map(|link| link.anchor)
+            .collect();
         let place = place(&page, opportunity);
         let title = snapshot.planned.page(&target_url).map(|page| page.title.clone()).unwrap_or_default();
         let sections = target_page.as_ref().map(|page| sections(page)).unwrap_or_default();
@@ -189,7 +195,8 @@ impl Review {
         }
         let (settings, revision) = (self.inner.project.settings().clone(), revision.clone());
         let checked = tokio::task::spawn_blocking(move || {
-            let asked = Asked { snapshot: &snapshot, stored: &stored, page: &page, fetched: &fetched, target: &target, settings: &settings };
+            let asked =
+                Asked { snapshot: &snapshot, stored: &stored, page: &page, fetched: &fetched, target: &target, settings: &settings };
             asked.check(&revision)
         });
         checked.await.map_err(|error| EngineError::new(format!("the link could not be tried: {error}"), ""))?

@@ -195,7 +195,8 @@ fn anchors(snapshot: &Snapshot) -> Vec<AnchorRow> {
         .into_iter()
         .map(|(url, (title, anchors))| {
             let mut anchors: Vec<AnchorUse> = anchors.into_values().filter(|used| used.now + used.accepted + used.waiting > 0).collect();
-            anchors.sort_by(|a, b| (b.now + b.accepted, b.waiting).cmp(&(a.now + a.accepted, a.waiting)).then_with(|| a.words.cmp(&b.words)));
+            anchors
+                .sort_by(|a, b| (b.now + b.accepted, b.waiting).cmp(&(a.now + a.accepted, a.waiting)).then_with(|| a.words.cmp(&b.words)));
             AnchorRow { url: url.to_owned(), title, anchors }
         })
         .filter(|row| !row.anchors.is_empty())

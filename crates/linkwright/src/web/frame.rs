@@ -139,10 +139,16 @@ impl From<ReviewError> for Fault {
 pub(crate) fn refusal(error: &ReviewError) -> (StatusCode, String) {
     match error {
         ReviewError::Conflict { state, reviewer, decided_at } if !reviewer.is_empty() => {
-            let sentence = format!("{reviewer} has decided in the meantime ({}): it is {} now. Nothing was overwritten.", when(decided_at), state_words(*state));
+            let sentence = format!(
+                "{reviewer} has decided in the meantime ({}): it is {} now. Nothing was overwritten.",
+                when(decided_at),
+                state_words(*state)
+            );
             (StatusCode::CONFLICT, sentence)
         }
-        ReviewError::Conflict { state, .. } => (StatusCode::CONFLICT, format!("It has changed in the meantime: it is {} now.", state_words(*state))),
+        ReviewError::Conflict { state, .. } => {
+            (StatusCode::CONFLICT, format!("It has changed in the meantime: it is {} now.", state_words(*state)))
+        }
         ReviewError::ListChanged => (StatusCode::CONFLICT, "The list has changed in the meantime. Nothing was decided.".to_owned()),
         ReviewError::Refused(reason) => (StatusCode::UNPROCESSABLE_ENTITY, format!("This cannot be done: {reason}.")),
         ReviewError::NotFound(reason) => (StatusCode::NOT_FOUND, capital(reason)),

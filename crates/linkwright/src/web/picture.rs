@@ -100,7 +100,8 @@ pub(crate) async fn show(Known(app): Known<App>, headers: HeaderMap) -> Result<R
 }
 
 fn page(frame: Frame, picture: &Picture) -> Page {
-    let accepted = |i: usize| picture.edges.iter().filter(|edge| edge.kind == EdgeKind::Accepted && (edge.to == i || edge.from == i)).count();
+    let accepted =
+        |i: usize| picture.edges.iter().filter(|edge| edge.kind == EdgeKind::Accepted && (edge.to == i || edge.from == i)).count();
     let cluster = |node: &Node| node.cluster.and_then(|number| picture.clusters.get(number)).map_or("", |cluster| cluster.name.as_str());
     let row = |(i, node): (usize, &Node)| Row {
         view: address::page(&node.url),
@@ -146,9 +147,15 @@ fn said(picture: &Picture) -> String {
     let rest = if left == 0 {
         "No page is left out.".to_owned()
     } else {
-        format!("{} are left out: the ends of accepted links, orphans, bridges and the pages with the highest PageRank of each cluster come first.", thousands(left))
+        format!(
+            "{} are left out: the ends of accepted links, orphans, bridges and the pages with the highest PageRank of each cluster come first.",
+            thousands(left)
+        )
     };
-    format!("The picture shows {shown} of {} pages that readers should find{of_orphans}, and the body links between them. {rest}", thousands(picture.pages))
+    format!(
+        "The picture shows {shown} of {} pages that readers should find{of_orphans}, and the body links between them. {rest}",
+        thousands(picture.pages)
+    )
 }
 
 fn title(node: &Node, base: &str) -> String {

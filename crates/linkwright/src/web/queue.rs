@@ -23,8 +23,7 @@ const ROWS: usize = 50;
 const LINKS: usize = 60;
 
 /// Reasons for a rejection that are one key away.
-pub(crate) const REASONS: &[&str] =
-    &["off topic here", "wrong words", "wrong target", "enough links here already", "reads badly"];
+pub(crate) const REASONS: &[&str] = &["off topic here", "wrong words", "wrong target", "enough links here already", "reads badly"];
 
 /// One choice of a list of choices.
 pub(crate) struct Choice {
@@ -49,7 +48,10 @@ pub(crate) struct FilterForm {
 impl FilterForm {
     pub(crate) fn new(action: &'static str, filter: &Filter, queue: &Queue, states: bool) -> Self {
         let choice = |value: &str, label: String, chosen: bool| Choice { value: value.to_owned(), label, chosen };
-        let shows = [Show::Waiting, Show::All].into_iter().chain(State::ALL.into_iter().map(Show::Only)).filter(|show| *show != Show::Only(State::Found));
+        let shows = [Show::Waiting, Show::All]
+            .into_iter()
+            .chain(State::ALL.into_iter().map(Show::Only))
+            .filter(|show| *show != Show::Only(State::Found));
         let show_words = |show: Show| match show {
             Show::Waiting => "waiting".to_owned(),
             Show::All => "all".to_owned(),
@@ -234,7 +236,12 @@ async fn page(
         navigation: NAVIGATION,
         form: FilterForm::new("/queue", filter, &queue, true),
         fields: address::pairs(filter),
-        range: format!("{}–{} of {}", (chunk * ROWS + 1).min(queue.items.len()), chunk * ROWS + rows.len(), words::thousands(queue.items.len())),
+        range: format!(
+            "{}–{} of {}",
+            (chunk * ROWS + 1).min(queue.items.len()),
+            chunk * ROWS + rows.len(),
+            words::thousands(queue.items.len())
+        ),
         earlier: chunk.checked_sub(1).and_then(start),
         later: start(chunk + 1),
         total: queue.items.len(),
@@ -293,17 +300,23 @@ fn detail(item: &Item, queue: &Queue, at: Option<usize>, filter: &Filter, done: 
     };
     let links = item.links.as_ref().map(|links| {
         vec![
-            ("Links of this page".to_owned(), vec![
-                Links::of("In its text", &links.source_out, LinkKind::Body),
-                Links::of("In its template", &links.source_out, LinkKind::Template),
-                Links::of("To it, in text", &links.source_in, LinkKind::Body),
-            ]),
-            ("Links of the target".to_owned(), vec![
-                Links::of("To it, in text", &links.target_in, LinkKind::Body),
-                Links::of("To it, in templates", &links.target_in, LinkKind::Template),
-                Links::of("In its text", &links.target_out, LinkKind::Body),
-                Links::of("In its template", &links.target_out, LinkKind::Template),
-            ]),
+            (
+                "Links of this page".to_owned(),
+                vec![
+                    Links::of("In its text", &links.source_out, LinkKind::Body),
+                    Links::of("In its template", &links.source_out, LinkKind::Template),
+                    Links::of("To it, in text", &links.source_in, LinkKind::Body),
+                ],
+            ),
+            (
+                "Links of the target".to_owned(),
+                vec![
+                    Links::of("To it, in text", &links.target_in, LinkKind::Body),
+                    Links::of("To it, in templates", &links.target_in, LinkKind::Template),
+                    Links::of("In its text", &links.target_out, LinkKind::Body),
+                    Links::of("In its template", &links.target_out, LinkKind::Template),
+                ],
+            ),
         ]
     });
     let fits = |verdict: &Verdict| verdict.fits(stored.state);
@@ -320,21 +333,32 @@ fn detail(item: &Item, queue: &Queue, at: Option<usize>, filter: &Filter, done: 
         target: Card::of(item.target.as_ref(), &o.target_url, &o.target_title, &frame.base),
         lead: item.lead.clone(),
         score: percent(o.score),
-        signals: o.signals.iter().map(|signal| SignalRow { words: frame::capital(&signal.words), weight: weight_words(signal.part) }).collect(),
-        flags: o.flags.iter().map(|code| guardrail::by_code(code).map_or_else(|| code.clone(), |rule| format!("{}: {}", rule.name(), rule.why()))).collect(),
+        signals: o
+            .signals
+            .iter()
+            .map(|signal| SignalRow { words: frame::capital(&signal.words), weight: weight_words(signal.part) })
+            .collect(),
+        flags: o
+            .flags
+            .iter()
+            .map(|code| guardrail::by_code(code).map_or_else(|| code.clone(), |rule| format!("{}: {}", rule.name(), rule.why())))
+            .collect(),
         originally: stored.proposed.as_ref().map(|proposed| (proposed.anchor.clone(), named(&proposed.target_title, &proposed.target_url))),
-        history: item.history.iter().map(|(_, decision)| Event {
-            what: frame::capital(if decision.revised.is_some() { "revised and accepted" } else { state_words(decision.state) }),
-            who: decision.reviewer.clone(),
-            when: when(&decision.decided_at),
-            reason: decision.reason.clone().unwrap_or_default(),
-        }).collect(),
-        notes: item.notes.iter().map(|note| Event {
-            what: note.text.clone(),
-            who: note.reviewer.clone(),
-            when: when(&note.written_at),
-            reason: String::new(),
-        }).collect(),
+        history: item
+            .history
+            .iter()
+            .map(|(_, decision)| Event {
+                what: frame::capital(if decision.revised.is_some() { "revised and accepted" } else { state_words(decision.state) }),
+                who: decision.reviewer.clone(),
+                when: when(&decision.decided_at),
+                reason: decision.reason.clone().unwrap_or_default(),
+            })
+            .collect(),
+        notes: item
+            .notes
+            .iter()
+            .map(|note| Event { what: note.text.clone(), who: note.reviewer.clone(), when: when(&note.written_at), reason: String::new() })
+            .collect(),
         links_ready: links.is_some(),
         links: links.unwrap_or_default(),
         can_accept: fits(&Verdict::Accept),
@@ -343,7 +367,10 @@ fn detail(item: &Item, queue: &Queue, at: Option<usize>, filter: &Filter, done: 
         can_revise: fits(&Verdict::Accept) || stored.state == State::Accepted,
         previous: to(at.and_then(|at| at.checked_sub(1))),
         next: to(at.map_or(Some(0), |at| Some(at + 1))),
-        position: at.map_or_else(|| "not in this list".to_owned(), |at| format!("{} of {}", words::thousands(at + 1), words::thousands(queue.items.len()))),
+        position: at.map_or_else(
+            || "not in this list".to_owned(),
+            |at| format!("{} of {}", words::thousands(at + 1), words::thousands(queue.items.len())),
+        ),
         sides: format!("{}#passage", address::with("/sides", filter, &[("id", &o.id)])),
         revise: address::with("/revise", filter, &[("id", &o.id)]),
     }
@@ -352,7 +379,9 @@ fn detail(item: &Item, queue: &Queue, at: Option<usize>, filter: &Filter, done: 
 /// `POST /decide`.
 pub(crate) async fn decide(Known(app): Known<App>, headers: HeaderMap, Posted(form): Posted) -> Result<Response, Fault> {
     let (filter, id) = (form.filter(), form.get("id").to_owned());
-    let Some(verdict) = verdict(&form) else { return Ok(frame::message(StatusCode::BAD_REQUEST, "This decision is unknown", "Go back to the queue.")) };
+    let Some(verdict) = verdict(&form) else {
+        return Ok(frame::message(StatusCode::BAD_REQUEST, "This decision is unknown", "Go back to the queue."));
+    };
     let next = next_of(&app, &filter, &id).await?;
     let seen = form.number("seen").unwrap_or(-1);
     match app.review.decide(&id, &verdict, seen, &frame::reviewer(&app, &headers)).await {
@@ -465,7 +494,9 @@ async fn bulk_page(app: &App, headers: &HeaderMap, params: &Params, problem: Opt
 /// `POST /bulk`.
 pub(crate) async fn bulk_decide(Known(app): Known<App>, headers: HeaderMap, Posted(form): Posted) -> Result<Response, Fault> {
     let filter = form.filter();
-    let Some(verdict) = verdict(&form) else { return Ok(frame::message(StatusCode::BAD_REQUEST, "This decision is unknown", "Go back to the queue.")) };
+    let Some(verdict) = verdict(&form) else {
+        return Ok(frame::message(StatusCode::BAD_REQUEST, "This decision is unknown", "Go back to the queue."));
+    };
     match app.review.bulk(&filter, &verdict, form.get("stamp"), &frame::reviewer(&app, &headers)).await {
         Ok(_) => Ok(to(&address::with("/queue", &filter, &[]))),
         Err(error @ ReviewError::ListChanged) => bulk_page(&app, &headers, &form, Some(frame::refusal(&error))).await,

@@ -133,7 +133,9 @@ impl Wanted {
         let own_words = self.words.is_empty() || self.span.is_some_and(|span| self.is_text_of(desk, span));
         let place = match (self.block, self.span) {
             (Some(block), Some(span)) if own_words => Place::At { block, span },
-            (block, _) if !self.words.is_empty() => Place::Words { block: block.or(desk.place.map(|(block, _)| block)), words: self.words.clone() },
+            (block, _) if !self.words.is_empty() => {
+                Place::Words { block: block.or(desk.place.map(|(block, _)| block)), words: self.words.clone() }
+            }
             _ => match desk.place {
                 Some((block, span)) => Place::At { block, span },
                 None => Place::Words { block: None, words: o.anchor.clone() },

@@ -220,7 +220,8 @@ struct OrphansPage {
 /// `GET /orphans`.
 pub(crate) async fn orphans(Known(app): Known<App>, headers: HeaderMap, params: Params) -> Result<Response, Fault> {
     let rows = app.review.orphans().await?;
-    let frame = Frame::new(&app, &headers, "/orphans", "Orphans", format!("/orphans?{}", address::query(&[("part", params.get("part"))]))).await?;
+    let frame =
+        Frame::new(&app, &headers, "/orphans", "Orphans", format!("/orphans?{}", address::query(&[("part", params.get("part"))]))).await?;
     let part = Part::of(&params, rows.len(), |part| format!("/orphans?part={part}"));
     let row = |row: &linkwright_engine::review::OrphanRow| OrphanRow {
         card: Card::of(Some(&row.summary), &row.summary.url, &row.summary.title, &frame.base),
@@ -251,7 +252,8 @@ struct AnchorsPage {
 /// `GET /anchors`.
 pub(crate) async fn anchors(Known(app): Known<App>, headers: HeaderMap, params: Params) -> Result<Response, Fault> {
     let rows = app.review.anchors().await?;
-    let frame = Frame::new(&app, &headers, "/anchors", "Anchors", format!("/anchors?{}", address::query(&[("part", params.get("part"))]))).await?;
+    let frame =
+        Frame::new(&app, &headers, "/anchors", "Anchors", format!("/anchors?{}", address::query(&[("part", params.get("part"))]))).await?;
     let part = Part::of(&params, rows.len(), |part| format!("/anchors?part={part}"));
     let shown = rows.into_iter().skip(part.from).take(part.to - part.from);
     let rows = shown.map(|row| (Card::of(None, &row.url, &row.title, &frame.base), row)).collect();
@@ -364,7 +366,9 @@ struct EffectPage {
 pub(crate) fn not_ready(app: &App) -> Option<String> {
     match app.review.readiness() {
         Readiness::Ready => None,
-        Readiness::Computing => Some("The whole site is being read in the background. This page shows it as soon as it is there.".to_owned()),
+        Readiness::Computing => {
+            Some("The whole site is being read in the background. This page shows it as soon as it is there.".to_owned())
+        }
         Readiness::Failed(reason) => Some(format!("The site could not be read: {reason}.")),
     }
 }

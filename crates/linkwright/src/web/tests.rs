@@ -12,33 +12,30 @@ use tower::ServiceExt;
 const HOST: &str = "127.0.0.1:4180";
 const ATTACK: &str = "\"><script>window.pwned=1</script><img src=x onerror=alert(1)>'";
 
-/// Words that no other page has: pages that share their text are near duplicates.
-fn filler(page: &str) -> String {
-    const SYLLABLES: [&str; 8] = ["ba", "ce", "di", "fo", "gu", "ha", "ke", "li"];
-    let own: usize = page.bytes().map(usize::from).sum();
-    let word = |at: usize| (0..4).map(|part| SYLLABLES[(own + at * 7 + (at >> part) + part * 3) % 8]).collect::<String>();
-    let words: Vec<String> = (0..300).map(|at| format!("{}{}", word(at), SYLLABLES[own % 8])).collect();
-    words.chunks(12).map(|sentence| format!("Loaf {}. ", sentence.join(" "))).collect()
-}
-
-/// A site whose titles, words and addresses are hostile.
+/// A copy of the example site with an attack in the text of every page and in every second title.
 fn write_site(folder: &Path) {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/site");
     let escaped = ATTACK.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
-    let page = |name: &str, title: &str, body: &str| {
-        let filler = filler(title);
-        let html = format!(
-            "<!doctype html><html lang=en><title>{title} {escaped}</title><main><h1>{title}</h1><h2 id=more>{escaped}</h2>\
-             <p>{body} {escaped} <a href=\"javascript:alert(1)\">{escaped}</a></p><p>{filler}</p></main></html>"
-        );
-        let path = folder.join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("index.html"), html).unwrap();
-    };
-    page("", "Home", "<a href=/blog/rye/>Rye</a>");
-    page("blog/rye", "Rye bread", "Feed the sourdough starter before you bake. A hot Dutch oven helps the crust.");
-    page("blog/starter", "Sourdough starter", "A lively starter raises rye bread. Read about the Dutch oven as well.");
-    page("docs/oven", "Dutch oven", "Rye bread bakes best in it, and the sourdough starter shows its strength there.");
-    page("docs/'quoted'", "Proofing basket", "A proofing basket holds the loaf. Put rye bread in it, then into a Dutch oven.");
+    let mut folders = vec![example.clone()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let to = folder.join(path.strip_prefix(&example).unwrap());
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "html") {
+                let mut text = std::fs::read_to_string(&path).unwrap();
+                for end in ["</p>", "</h2>"] {
+                    text = text.replace(end, &format!(" {escaped} <a href=\"javascript:window.pwned=1\">{escaped}</a>{end}"));
+                }
+                if text.len().is_multiple_of(2) {
+                    text = text.replace("</title>", &format!(" {escaped}</title>"));
+                }
+                std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+                std::fs::write(to, text).unwrap();
+            }
+        }
+    }
 }
 
 struct Server {
@@ -52,16 +49,26 @@ impl Server {
     }
 
     async fn with(address: SocketAddr, token: Option<&str>) -> Self {
+        let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/site");
+        Self::of(tempfile::tempdir().unwrap(), &site, address, token).await
+    }
+
+    async fn hostile() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        write_site(&folder.path().join("site"));
+        let site = folder.path().join("site");
+        write_site(&site);
+        Self::of(folder, &site, SocketAddr::from(([127, 0, 0, 1], 4180)), None).await
+    }
+
+    async fn of(folder: TempDir, site: &Path, address: SocketAddr, token: Option<&str>) -> Self {
         let request = PlanRequest {
-            site: folder.path().join("site").display().to_string(),
+            site: site.display().to_string(),
             project: folder.path().join("project"),
             base_url: Some("https://bread.example/".to_owned()),
             ranking: false,
             limit: None,
             only: None,
-            overrides: vec![("relevance.floor".to_owned(), "0.0".to_owned())],
+            overrides: Vec::new(),
             accept_shrink: false,
         };
         tokio::task::spawn_blocking(move || plan(&request, &Silent).unwrap()).await.unwrap();
@@ -143,31 +150,40 @@ async fn forms_alone_take_a_reviewer_through_the_queue() {
     let seen = stored.revision.to_string();
     server.post("/decide", &[("id", &id), ("seen", &seen), ("verdict", "withdraw")]).await;
     let seen = server.app.review.find(&id).await.unwrap().revision.to_string();
-    let answer = server.post("/decide", &[("id", &id), ("seen", &seen), ("verdict", "reject"), ("reason", "wrong words"), ("words", "too <b>vague</b>")]).await;
+    let answer = server
+        .post("/decide", &[("id", &id), ("seen", &seen), ("verdict", "reject"), ("reason", "wrong words"), ("words", "too <b>vague</b>")])
+        .await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
     server.post("/note", &[("id", &id), ("text", "ask <i>Ben</i>")]).await;
     let page = server.get(&format!("/queue?show=rejected&id={id}")).await;
-    assert!(page.body.contains("wrong words: too &#60;b&#62;vague&#60;/b&#62;") && page.body.contains("ask &#60;i&#62;Ben&#60;/i&#62;"), "{}", page.body);
+    assert!(
+        page.body.contains("wrong words: too &#60;b&#62;vague&#60;/b&#62;") && page.body.contains("ask &#60;i&#62;Ben&#60;/i&#62;"),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revision_works_with_forms_alone() {
     let server = Server::new().await;
-    let queue = server.app.review.queue(&Filter { source: "/blog/rye/".to_owned(), ..Filter::default() }).await.unwrap();
-    let item = queue.items.first().unwrap();
+    let queue = server.app.review.queue(&Filter { section: "/blog".to_owned(), ..Filter::default() }).await.unwrap();
+    let item = queue.items.iter().find(|item| item.opportunity.anchor.contains(' ')).unwrap();
     let (id, seen) = (item.opportunity.id.as_str(), item.revision.to_string());
-    let target = if item.opportunity.anchor.contains("oven") { "https://bread.example/blog/starter/" } else { "https://bread.example/docs/oven/" };
-    let words = if item.opportunity.anchor.contains("oven") { "Feed the sourdough starter" } else { "A hot Dutch oven" };
+    let target = item.opportunity.target_url.as_str();
+    let words = item.opportunity.anchor.rsplit(' ').next().unwrap();
     let page = server.get(&format!("/revise?{}", address::query(&[("id", id), ("to", target), ("words", words)]))).await;
     assert!(page.body.contains("The link can be written") && page.body.contains(words), "{}", page.body);
     let refused = server.get(&format!("/revise?{}", address::query(&[("id", id), ("to", target), ("words", "no such words")]))).await;
     assert!(refused.body.contains("The link cannot be written: these words do not stand in the page."));
-    let found = server.get(&format!("/revise?{}", address::query(&[("id", id), ("find", "proofing basket")]))).await;
-    assert!(found.body.contains("&#39;quoted&#39;") || found.body.contains("%27quoted%27") || found.body.contains("quoted"), "{}", found.body);
+    let found = server.get(&format!("/revise?{}", address::query(&[("id", id), ("find", "starter")]))).await;
+    assert!(found.body.contains("name=\"to\" value=\"https://bread.example/blog/"), "{}", found.body);
     let saved = server.post("/revise", &[("id", id), ("seen", &seen), ("to", target), ("words", words)]).await;
     assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.body);
     let stored = server.app.review.find(id).await.unwrap();
-    assert_eq!((stored.state, stored.opportunity.anchor.as_str(), stored.opportunity.target_url.as_str()), (State::Accepted, words, target));
+    assert_eq!(
+        (stored.state, stored.opportunity.anchor.as_str(), stored.opportunity.target_url.as_str()),
+        (State::Accepted, words, target)
+    );
     let late = server.post("/revise", &[("id", id), ("seen", &seen), ("to", target), ("words", words)]).await;
     assert_eq!(late.status, StatusCode::CONFLICT);
     assert!(late.body.contains("Anna has decided in the meantime"), "{}", late.body);
@@ -181,7 +197,11 @@ async fn a_conflict_says_who_decided_and_what_it_is_now() {
     ben.decide(&id, &Verdict::Reject { reason: None }, seen.parse().unwrap(), "Ben <b>").await.unwrap();
     let answer = server.post("/decide", &[("id", &id), ("seen", &seen), ("verdict", "accept")]).await;
     assert_eq!(answer.status, StatusCode::CONFLICT);
-    assert!(answer.body.contains("Ben &#60;b&#62; has decided in the meantime") && answer.body.contains("it is rejected now"), "{}", answer.body);
+    assert!(
+        answer.body.contains("Ben &#60;b&#62; has decided in the meantime") && answer.body.contains("it is rejected now"),
+        "{}",
+        answer.body
+    );
     assert!(answer.body.contains("role=\"alert\""));
     assert_eq!(server.app.review.find(&id).await.unwrap().state, State::Rejected);
     // The page that shows the conflict carries the present revision: deciding again is a decision with open eyes.
@@ -200,7 +220,7 @@ async fn a_bulk_decision_says_its_count_first_and_is_refused_when_the_list_chang
     assert!(listed > 0 && listed < all);
     assert!(page.body.contains(&format!("Accept {listed} opportunit")) && page.body.contains("from the section “/blog”"), "{}", page.body);
     let stamp = page.body.split("name=\"stamp\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    let wrong = server.post("/bulk", &[("verdict", "accept"), ("section", "/docs"), ("stamp", &stamp)]).await;
+    let wrong = server.post("/bulk", &[("verdict", "accept"), ("section", "/de"), ("stamp", &stamp)]).await;
     assert_eq!(wrong.status, StatusCode::CONFLICT);
     assert_eq!(server.app.review.queue(&Filter::default()).await.unwrap().items.len(), all, "nothing was decided");
     let done = server.post("/bulk", &[("verdict", "accept"), ("section", "/blog"), ("stamp", &stamp)]).await;
@@ -269,7 +289,9 @@ async fn a_token_is_brought_once_and_then_kept_in_a_cookie() {
     let cookie = let_in.header(header::SET_COOKIE).to_owned();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains("token of"), "{cookie}");
     let value = cookie.split(';').next().unwrap();
-    let ask = async |cookie: &str| server.send(Request::get("/queue").header("host", "any.example").header("cookie", cookie).body(Body::empty()).unwrap()).await;
+    let ask = async |cookie: &str| {
+        server.send(Request::get("/queue").header("host", "any.example").header("cookie", cookie).body(Body::empty()).unwrap()).await
+    };
     assert_eq!(ask(value).await.status, StatusCode::OK);
     assert_eq!(ask(&format!("{value}0")).await.status, StatusCode::UNAUTHORIZED);
     let elsewhere = server.get(&format!("//evil.example/?{}", address::query(&[("token", token)]))).await;
@@ -278,20 +300,23 @@ async fn a_token_is_brought_once_and_then_kept_in_a_cookie() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_from_a_site_becomes_markup_on_any_page() {
-    let server = Server::new().await;
+    let server = Server::hostile().await;
     server.ready().await;
     let (id, seen) = server.first().await;
     server.post("/decide", &[("id", &id), ("seen", &seen), ("verdict", "accept")]).await;
     let pages = server.app.review.find_pages("", 100).await.unwrap();
     let mut paths: Vec<String> = pages.iter().map(|page| address::page(&page.url)).collect();
-    for path in ["/queue?show=all", "/gaps", "/orphans", "/anchors", "/runs", "/effect", "/graph", "/pages?find=e", "/bulk?verdict=reject", "/keys"] {
+    for path in
+        ["/queue?show=all", "/gaps", "/orphans", "/anchors", "/runs", "/effect", "/graph", "/pages?find=e", "/bulk?verdict=reject", "/keys"]
+    {
         paths.push(path.to_owned());
     }
     for path in ["/queue", "/sides", "/revise"] {
         paths.push(format!("{path}?{}", address::query(&[("id", &id), ("show", "all")])));
     }
     for path in ["/queue", "/gaps", "/pages", "/bulk", "/page", "/orphans"] {
-        let attack = ["search", "source", "target", "section", "language", "id", "done", "find", "url", "verdict", "part"].map(|name| (name, ATTACK));
+        let attack = ["search", "source", "target", "section", "language", "id", "done", "find", "url", "verdict", "part"]
+            .map(|name| (name, ATTACK));
         paths.push(format!("{path}?{}", address::query(&attack)));
     }
     let mut seen_attack = 0;
@@ -317,12 +342,21 @@ async fn hostile_requests_get_an_answer() {
     let long = "x".repeat(LARGEST_FORM + 1);
     let answer = server.post("/note", &[("id", "1"), ("text", &long)]).await;
     assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
-    for path in ["/nothing", "/assets/nothing.css", "/assets/..%2f..%2fCargo.toml", "/page", "/page?url=javascript:alert(1)", "/sides?id=1", "/revise?id=%00"] {
+    for path in [
+        "/nothing",
+        "/assets/nothing.css",
+        "/assets/..%2f..%2fCargo.toml",
+        "/page",
+        "/page?url=javascript:alert(1)",
+        "/sides?id=1",
+        "/revise?id=%00",
+    ] {
         assert_eq!(server.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
     }
     assert_eq!(server.get("/check?id=1").await.status, StatusCode::BAD_REQUEST);
     let (id, _) = server.first().await;
-    let places = ["block=0&start=0&end=99999999", "block=999999&start=1&end=2", "block=0&start=5&end=2", "block=-1&start=0&end=1", "passage=1-2"];
+    let places =
+        ["block=0&start=0&end=99999999", "block=999999&start=1&end=2", "block=0&start=5&end=2", "block=-1&start=0&end=1", "passage=1-2"];
     for place in places {
         let answer = server.get(&format!("/revise?id={id}&{place}")).await;
         assert_eq!(answer.status, StatusCode::OK, "{place}");

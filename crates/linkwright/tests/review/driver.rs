@@ -18,11 +18,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let there = |name: &str| Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+        let there = |name: &str| {
+            Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+        };
         if there("chromedriver") && there("chromium") {
             return;
         }
-        let apt = |args: &[&str]| Command::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive").status().is_ok_and(|status| status.success());
+        let apt = |args: &[&str]| {
+            Command::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive").status().is_ok_and(|status| status.success())
+        };
         let installed = apt(&["update", "-qq"]) && apt(&["install", "-y", "-qq", "--no-install-recommends", "chromium", "chromium-driver"]);
         assert!(installed && there("chromedriver"), "this test needs Debian's chromium and chromium-driver, and could not install them");
     });
@@ -73,7 +77,7 @@ impl Browser {
         let mut driver = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
         let port = lines
-            .find_map(|line| line.ok()?.split("on port ").nth(1)?.trim_end_matches('.').parse().ok())
+            .find_map(|line| line.ok()?.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok())
             .expect("chromedriver names its port");
         // The rest of its output is read, so that it never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
@@ -87,7 +91,10 @@ impl Browser {
         let answer: Value = serde_json::from_str(&body).unwrap();
         let session = answer["value"]["sessionId"].as_str().unwrap().to_owned();
         let browser = Self { driver, port, session, _profile: profile };
-        browser.command("Emulation.setDeviceMetricsOverride", &json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false }));
+        browser.command(
+            "Emulation.setDeviceMetricsOverride",
+            &json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false }),
+        );
         browser
     }
 
@@ -145,7 +152,9 @@ impl Browser {
     /// Drags the mouse from the middle of one element to the middle of another.
     pub(crate) fn drag(&self, from: &str, to: &str) {
         let middle = |selector: &str| {
-            let script = format!("const r = document.querySelector({selector:?}).getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2];");
+            let script = format!(
+                "const r = document.querySelector({selector:?}).getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2];"
+            );
             let place = self.run(&script);
             (place[0].as_f64().unwrap().round() as i64, place[1].as_f64().unwrap().round() as i64)
         };

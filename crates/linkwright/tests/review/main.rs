@@ -203,7 +203,8 @@ fn the_queue_is_worked_through_with_keys_alone() {
     let longer = words();
     assert!(longer.starts_with(&before) && longer.len() > before.len(), "{before:?} became {longer:?}");
     browser.press("ArrowLeft", true);
-    browser.wait(&format!("document.querySelector('#words').value === {before:?} && document.querySelector('#verdict').className === 'good'"));
+    browser
+        .wait(&format!("document.querySelector('#words').value === {before:?} && document.querySelector('#verdict').className === 'good'"));
     // A word of one paragraph to the next with the mouse.
     browser.run("const b = [...document.querySelectorAll('#text .block')].find((b) => b.querySelectorAll('.w').length > 12); const w = b.querySelectorAll('.w'); w[4].id = 'drag-from'; w[6].id = 'drag-to'; w[4].scrollIntoView({ block: 'center' });");
     browser.drag("#drag-from", "#drag-to");
@@ -308,43 +309,61 @@ fn axe_finds_nothing_serious_and_nothing_is_cut_off_in_a_narrow_window() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Words that no other page has: pages that share their text are near duplicates.
-fn filler(page: &str) -> String {
-    const SYLLABLES: [&str; 8] = ["ba", "ce", "di", "fo", "gu", "ha", "ke", "li"];
-    let own: usize = page.bytes().map(usize::from).sum();
-    let word = |at: usize| (0..4).map(|part| SYLLABLES[(own + at * 7 + (at >> part) + part * 3) % 8]).collect::<String>();
-    let words: Vec<String> = (0..300).map(|at| format!("{}{}", word(at), SYLLABLES[own % 8])).collect();
-    words.chunks(12).map(|sentence| format!("Loaf {}. ", sentence.join(" "))).collect()
+/// What a hostile site might hold.
+const ATTACK: &str = "\"><script>window.pwned=1</script><img src=x onerror=window.pwned=1><svg onload=window.pwned=1>'";
+
+/// A copy of the example site with an attack in the text of every page and in every second title.
+fn write_site(folder: &Path) {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/site");
+    let escaped = ATTACK.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    let mut folders = vec![example.clone()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let to = folder.join(path.strip_prefix(&example).unwrap());
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "html") {
+                let mut text = fs::read_to_string(&path).unwrap();
+                for end in ["</p>", "</h2>"] {
+                    text = text.replace(end, &format!(" {escaped} <a href=\"javascript:window.pwned=1\">{escaped}</a>{end}"));
+                }
+                if text.len().is_multiple_of(2) {
+                    text = text.replace("</title>", &format!(" {escaped}</title>"));
+                }
+                fs::create_dir_all(to.parent().unwrap()).unwrap();
+                fs::write(to, text).unwrap();
+            }
+        }
+    }
 }
 
 #[test]
 fn a_site_that_contains_scripts_cannot_run_them() {
-    const ATTACK: &str = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"><svg onload=\"window.pwned=1\">";
     let site = tempfile::tempdir().unwrap();
-    let escaped = ATTACK.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
-    for (name, title, body) in [
-        ("", "Home", "<a href=/rye/>Rye</a>"),
-        ("rye", "Rye bread", "Feed the sourdough starter before you bake. A hot Dutch oven helps the crust."),
-        ("starter", "Sourdough starter", "A lively starter raises rye bread. Read about the Dutch oven as well."),
-        ("oven", "Dutch oven", "Rye bread bakes best in it, and the sourdough starter shows its strength there."),
-    ] {
-        let folder = site.path().join(name);
-        fs::create_dir_all(&folder).unwrap();
-        let filler = filler(title);
-        let html = format!("<!doctype html><html lang=en><title>{title} {escaped}</title><main><h1>{title}</h1><p>{body} {escaped} <a href=\"javascript:window.pwned=1\">{escaped}</a></p><p>{filler}</p><script>window.pwned=1</script></main></html>");
-        fs::write(folder.join("index.html"), html).unwrap();
-    }
+    write_site(site.path());
     let project = Project::of(site.path());
     let server = project.serve();
     server.ready();
     let id = field(&server.get("/queue?show=all"), "id");
     assert!(!id.is_empty(), "the site has an opportunity");
     let browser = Browser::open(1280, 900);
-    for path in [format!("/queue?id={id}"), format!("/sides?id={id}"), format!("/revise?id={id}"), "/graph".to_owned(), "/gaps".to_owned(), "/pages?find=bread".to_owned()] {
+    for path in [
+        format!("/queue?id={id}"),
+        format!("/sides?id={id}"),
+        format!("/revise?id={id}"),
+        "/graph".to_owned(),
+        "/gaps".to_owned(),
+        "/pages?find=pwned".to_owned(),
+    ] {
         browser.go(&server.at(&path));
         assert!(browser.text("document.body.innerText").contains("window.pwned"), "{path} shows the text");
         assert_eq!(browser.run("return window.pwned ?? null"), Value::Null, "{path}");
-        assert_eq!(browser.text("document.querySelectorAll('img, main script, [onload], [onerror], a[href^=\"javascript:\"]').length"), "0", "{path}");
+        assert_eq!(
+            browser.text("document.querySelectorAll('img, main script, [onload], [onerror], a[href^=\"javascript:\"]').length"),
+            "0",
+            "{path}"
+        );
     }
     // Also when the script of the queue puts the content in place.
     browser.go(&server.at(&format!("/queue?id={id}")));
