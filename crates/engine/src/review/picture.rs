@@ -363,7 +363,7 @@ fn fill(mut places: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 fn apart(by_authority: &[usize], places: &[(f64, f64)]) -> BTreeMap<usize, Side> {
     const LABELS: usize = 26;
     // What a label of 26 letters takes, with some air.
-    const LONG: f64 = 180.0;
+    const LONG: f64 = 200.0;
     const HIGH: f64 = 15.0;
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let mut labelled = BTreeMap::new();

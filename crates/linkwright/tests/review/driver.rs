@@ -180,11 +180,16 @@ impl Browser {
         self.run(&format!("return String({expression});")).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Keeps a picture of the window.
+    /// Keeps a picture of the window. A busy machine may need a second try.
     pub(crate) fn picture(&self, file: &Path) {
-        let encoded = self.call("GET", "/screenshot", &Value::Null);
-        let encoded = encoded.as_str().unwrap();
-        std::fs::write(file, decode(encoded)).unwrap();
+        let body = json!({ "cmd": "Page.captureScreenshot", "params": { "format": "png" } }).to_string();
+        let path = format!("/session/{}/goog/cdp/execute", self.session);
+        let taken = (0..3).find_map(|_| {
+            let (status, body) = request("POST", self.port, &path, &[], &body);
+            (status == 200).then_some(body)
+        });
+        let answer: Value = serde_json::from_str(&taken.expect("a picture after three tries")).unwrap();
+        std::fs::write(file, decode(answer["value"]["data"].as_str().unwrap())).unwrap();
     }
 }
 
