@@ -15,7 +15,7 @@
     try {
       const answer = await fetch(url, { ...options, headers: { accept: "text/html", ...(options.headers || {}) } });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      put(page, answer.url, push);
+      put(page, push);
     } catch {
       say("The server does not answer. Start linkwright review again, then load this page again.", true);
     } finally {
@@ -24,17 +24,16 @@
     }
   }
 
-  function put(page, url, push) {
+  function put(page, push) {
     const fresh = find("#main", page);
     if (!fresh) return;
     const list = find(".list"), scrolled = list ? list.scrollTop : 0;
     main().replaceWith(fresh);
     document.title = page.title;
-    const nav = find(".top nav", page), named = find(".who summary", page);
+    const nav = find(".top nav", page), who = find(".who", page);
     if (nav) find(".top nav").replaceWith(nav);
-    if (named) find(".who summary").replaceWith(named);
-    find(".who")?.removeAttribute("open");
-    const address = fresh.dataset.address || url;
+    if (who) find(".who").replaceWith(who);
+    const address = fresh.dataset.address || location.href;
     if (push) history.pushState(null, "", address); else history.replaceState(null, "", address);
     if (find(".list")) find(".list").scrollTop = scrolled;
     if (!find(".list") || innerWidth < 900) scrollTo(0, 0);
@@ -126,7 +125,7 @@
     if (find("#text") && chosen(event)) return event.preventDefault();
     if (event.altKey) return;
     if (rejecting(event)) return event.preventDefault();
-    if (event.target.closest?.(".side, .wide") && event.key.startsWith("Arrow")) return;
+    if (event.target.closest?.(".side, .wide, .paragraph") && event.key.startsWith("Arrow")) return;
     const wanted = all("[data-key]").find((element) => element.dataset.key.split(" ").includes(event.key));
     if (!wanted) return;
     event.preventDefault();
