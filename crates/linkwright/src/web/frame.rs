@@ -107,18 +107,18 @@ pub(crate) async fn not_found() -> Response {
 }
 
 /// An error as an answer.
-pub(crate) struct Fault(Response);
+pub(crate) struct Fault(Box<Response>);
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        self.0
+        *self.0
     }
 }
 
 impl From<EngineError> for Fault {
     fn from(error: EngineError) -> Self {
         let hint = error.hint.clone().unwrap_or_default();
-        Self(message(StatusCode::INTERNAL_SERVER_ERROR, &capital(&error.message), &capital(&hint)))
+        Self(Box::new(message(StatusCode::INTERNAL_SERVER_ERROR, &capital(&error.message), &capital(&hint))))
     }
 }
 
@@ -126,10 +126,10 @@ impl From<ReviewError> for Fault {
     fn from(error: ReviewError) -> Self {
         match error {
             ReviewError::Engine(error) => error.into(),
-            ReviewError::NotFound(reason) => Self(message(StatusCode::NOT_FOUND, &capital(&reason), "Go back to the queue.")),
+            ReviewError::NotFound(reason) => Self(Box::new(message(StatusCode::NOT_FOUND, &capital(&reason), "Go back to the queue."))),
             other => {
                 let (status, sentence) = refusal(&other);
-                Self(message(status, &sentence, "Go back to the queue."))
+                Self(Box::new(message(status, &sentence, "Go back to the queue.")))
             }
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! Pictures of every page are left in the folder for temporary files of the build, under `review`.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
 mod driver;
 
 use driver::{Browser, request};
