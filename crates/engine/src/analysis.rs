@@ -127,14 +127,8 @@ impl Analysis {
     /// The `href` that a link from `source` to `target`, or to a section of it, would have.
     #[must_use]
     pub(crate) fn href(&self, source: PageId, target: PageId, section: Option<&str>, settings: &Settings) -> String {
-        let (page, target) = (self.site.page(source), self.site.page(target));
         let path_of = |url: &PageUrl| self.site.find_exact(url).and_then(|id| self.site.page(id).path.clone());
-        match settings.links.style {
-            HrefStyle::Auto => edit::href_for(page, &target.url, section, &path_of),
-            HrefStyle::Absolute => edit::href_in(edit::HrefStyle::Absolute, page, &target.url, section, &path_of),
-            HrefStyle::Root => edit::href_in(edit::HrefStyle::RootRelative, page, &target.url, section, &path_of),
-            HrefStyle::Relative => edit::href_in(edit::HrefStyle::PathRelative, page, &target.url, section, &path_of),
-        }
+        href(self.site.page(source), &self.site.page(target).url, section, settings, &path_of)
     }
 
     /// Hash of the page's body as it was read, hexadecimal.
@@ -146,8 +140,31 @@ impl Analysis {
     /// Whether the page should be found but no other page's text leads to it.
     #[must_use]
     pub(crate) fn is_orphan(&self, id: PageId) -> bool {
+        self.should_be_found(id) && self.graph.body.into[id.index()].is_empty()
+    }
+
+    /// Whether the page is one of those that readers should find by links.
+    #[must_use]
+    pub(crate) fn should_be_found(&self, id: PageId) -> bool {
         let public = |g: &Guardrail| matches!(g, Guardrail::ThinTarget | Guardrail::OldNews | Guardrail::ExcludedTarget);
-        self.eligibility[id.index()].not_target.iter().all(public) && self.graph.body.into[id.index()].is_empty()
+        self.eligibility[id.index()].not_target.iter().all(public)
+    }
+}
+
+/// The `href` that a link from a page to a target would have by the settings.
+#[must_use]
+pub(crate) fn href(
+    page: &Page,
+    target: &PageUrl,
+    section: Option<&str>,
+    settings: &Settings,
+    path_of: &dyn Fn(&PageUrl) -> Option<String>,
+) -> String {
+    match settings.links.style {
+        HrefStyle::Auto => edit::href_for(page, target, section, path_of),
+        HrefStyle::Absolute => edit::href_in(edit::HrefStyle::Absolute, page, target, section, path_of),
+        HrefStyle::Root => edit::href_in(edit::HrefStyle::RootRelative, page, target, section, path_of),
+        HrefStyle::Relative => edit::href_in(edit::HrefStyle::PathRelative, page, target, section, path_of),
     }
 }
 

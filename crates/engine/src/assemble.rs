@@ -129,7 +129,8 @@ fn gap(analysis: &Analysis, pair: &Pair, run: &RunInfo) -> Gap {
     }
 }
 
-fn heading_above(page: &Page, block: usize) -> Option<String> {
+/// The heading that a block stands under.
+pub(crate) fn heading_above(page: &Page, block: usize) -> Option<String> {
     page.blocks[..block].iter().rev().find(|b| b.main && matches!(b.kind, BlockKind::Heading(_))).map(|b| b.text.clone())
 }
 

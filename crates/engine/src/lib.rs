@@ -17,6 +17,7 @@ mod propose;
 mod publication;
 mod publisher;
 mod reading;
+pub mod review;
 mod sections;
 pub mod training;
 pub mod undo;

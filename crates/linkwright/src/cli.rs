@@ -12,6 +12,7 @@ mod interrupt;
 mod page;
 mod plan;
 mod report;
+mod review;
 mod undo;
 mod verify;
 
@@ -32,6 +33,7 @@ Examples:
   linkwright plan https://example.com/                 read a site, write plan.csv and report.html
   linkwright plan public/ --base-url https://example.com/
                                                        the same from a folder of HTML or Markdown
+  linkwright review                                    decide on what was found, in the browser
   linkwright apply                                     show accepted links as a diff; --write
   linkwright undo 7                                    take a run back
   linkwright verify                                    whether the links are on the site
@@ -122,6 +124,7 @@ pub(crate) struct Global {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Review(review::Args),
     Apply(apply::Args),
     Undo(undo::Args),
     Verify(verify::Args),
@@ -158,7 +161,10 @@ impl Global {
 /// Parses the arguments, runs the sub-command, says what failed.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
-    interrupt::exit_130_on_ctrl_c();
+    // The server ends in its own way: there Ctrl-C is how one leaves.
+    if !matches!(cli.command, Command::Review(_)) {
+        interrupt::exit_130_on_ctrl_c();
+    }
     match run(cli) {
         Ok(status) => status.into(),
         Err(error) if console::is_closed_pipe(&error) => ExitStatus::Done.into(),
@@ -173,6 +179,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitStatus> {
     let context = cli.global.context();
     match cli.command {
         Command::Plan(args) => plan::run(args, &context),
+        Command::Review(args) => review::run(args, &context),
         Command::Apply(args) => apply::run(args, &context),
         Command::Undo(args) => undo::run(args, &context),
         Command::Verify(args) => verify::run(&args, &context),

@@ -3,6 +3,7 @@
 
 mod cli;
 mod output;
+mod web;
 
 use std::process::ExitCode;
 

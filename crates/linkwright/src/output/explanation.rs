@@ -70,7 +70,7 @@ fn write_pair(out: &mut String, pair: &PairStory) -> fmt::Result {
 }
 
 /// A part of the log odds in words: 0.7 doubles the odds, 2.3 makes them ten times as high.
-fn weight_words(part: f64) -> &'static str {
+pub(crate) fn weight_words(part: f64) -> &'static str {
     match part {
         p if p.abs() < f64::EPSILON => "in the order",
         p if p >= 1.5 => "strongly for",
