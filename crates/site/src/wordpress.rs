@@ -14,9 +14,11 @@ use client::{Answer, Rest};
 use linkwright_core::url::{PageUrl, UrlKey};
 use reqwest::Method;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How often a write is tried when the server does not answer for certain.
@@ -140,6 +142,8 @@ pub struct WordPress {
     site: WordPressSite,
     /// REST names of the types that may be changed.
     types: Vec<String>,
+    /// Types whose drafts were looked through for what a killed process left.
+    swept: Mutex<BTreeSet<String>>,
 }
 
 impl WordPress {
@@ -155,7 +159,7 @@ impl WordPress {
         }
         let listed = rest.get("wp/v2/types", &[("context", "edit")]).await?.expect_ok(&rest)?;
         let types = listed.as_object().map(|types| types.values().filter_map(|kind| public_type(kind, site)).collect()).unwrap_or_default();
-        let mut found = Self { rest, site: site.clone(), types };
+        let mut found = Self { rest, site: site.clone(), types, swept: Mutex::default() };
         found.types.sort();
         if found.types.is_empty() {
             return Err(WordPressError::NoTypes);
@@ -232,6 +236,7 @@ impl WordPress {
     /// # Errors
     /// `NotKept` with the first difference; otherwise when the draft cannot be made or deleted.
     pub async fn round_trip(&self, location: &Location, text: &str) -> Result<(), WordPressError> {
+        self.sweep(&location.rest_base).await?;
         let list = format!("wp/v2/{}", location.rest_base);
         let draft = json!({ "title": DRAFT_TITLE, "status": "draft", "content": text });
         let made = self.rest.send(Method::POST, &list, &[("context", "edit")], Some(&draft)).await?.expect_ok(&self.rest)?;
@@ -245,6 +250,21 @@ impl WordPress {
         let kept = kept?;
         let kept = kept["content"]["raw"].as_str().unwrap_or_default();
         if kept == text { Ok(()) } else { Err(not_kept(location, text, kept, true)) }
+    }
+
+    /// Deletes drafts of round trips that a killed process left; once for each type.
+    async fn sweep(&self, rest_base: &str) -> Result<(), WordPressError> {
+        if !self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(rest_base.to_owned()) {
+            return Ok(());
+        }
+        let query = [("status", "draft"), ("search", DRAFT_TITLE), ("context", "edit"), ("_fields", "id,title"), ("per_page", "100")];
+        let listed = self.rest.get(&format!("wp/v2/{rest_base}"), &query).await?;
+        let drafts = listed.value.as_array().cloned().unwrap_or_default();
+        for id in drafts.iter().filter(|draft| draft["title"]["raw"] == DRAFT_TITLE).filter_map(|draft| draft["id"].as_u64()) {
+            let draft = Location { rest_base: rest_base.to_owned(), id };
+            self.rest.send(Method::DELETE, &format!("wp/v2/{draft}"), &[("force", "true")], None).await?;
+        }
+        Ok(())
     }
 
     /// Puts a new text in the place of `expected`.

@@ -40,6 +40,15 @@ impl Server {
         WordPress::connect(&site, Credentials::new(user, password).unwrap()).await
     }
 
+    /// Adds an item to a list, as an administrator.
+    async fn post(&self, list: &str, body: &'static str) {
+        let url = self.url(&format!("wp-json/wp/v2/{list}")).to_url();
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let request =
+            client.post(url).basic_auth("admin", Some(self.password("admin"))).header("content-type", "application/json").body(body);
+        assert!(request.send().await.unwrap().status().is_success());
+    }
+
     /// How many items a list has, as an administrator sees it.
     async fn count(&self, list: &str) -> usize {
         let url = self.url(&format!("wp-json/wp/v2/{list}")).to_url();
@@ -64,6 +73,10 @@ async fn page(site: &WordPress, server: &Server, path: &str) -> Source {
 async fn pages_of_a_real_wordpress_are_found_read_written_and_refused() {
     let server = Server::start();
     let site = server.connect("admin", server.password("admin")).await.unwrap();
+
+    // What a process left that was killed in a round trip goes with the next one; other drafts stay.
+    server.post("posts", r#"{"title":"linkwright: round trip, can be deleted","status":"draft","content":"x"}"#).await;
+    assert_eq!(server.count("posts?status=draft").await, 2);
 
     // Every kind of page is found by its public address, and keeps what is written byte for byte.
     for (path, kind) in [

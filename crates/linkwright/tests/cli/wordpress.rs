@@ -2,8 +2,10 @@
 
 use crate::sandbox::{Outcome, Sandbox, rows};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 struct WordPress {
     folder: PathBuf,
@@ -63,9 +65,25 @@ fn links_go_into_a_real_wordpress_are_seen_by_readers_and_go_again() {
     for builder in ["Elementor", "Divi"] {
         assert!(shown.stderr.contains(&format!("is kept by {builder}")), "{shown:?}");
     }
+    // Killed again and again on the way, each time after some more of it.
+    for after_ms in [150, 400, 700, 1_100] {
+        let mut child = sandbox
+            .command(&["apply", "--write", "--project", "project"])
+            .env("LINKWRIGHT_WORDPRESS_PASSWORD", wordpress.password())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(after_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
     let written = run(&["apply", "--write"]).expect_code(1);
-    let edits = rows(&run(&["export", "edits"]).stdout);
-    assert!(edits.len() >= 6 && edits.iter().all(|row| row["Status"] == "written"), "{edits:?}");
+    let mut edits = rows(&run(&["export", "edits"]).stdout);
+    assert!(edits.iter().all(|row| ["written", "abandoned"].contains(&row["Status"].as_str())), "{edits:?}");
+    edits.retain(|row| row["Status"] == "written");
+    let once: BTreeSet<&String> = edits.iter().map(|row| &row["Opportunity ID"]).collect();
+    assert!(edits.len() >= 6 && once.len() == edits.len(), "{edits:?}");
     // Quotes that WordPress turns while it serves them, in both editors.
     for anchor in ["keeping a sourdough starter alive", "store bread so that it lasts"] {
         assert!(edits.iter().any(|row| row["Anchor"] == anchor), "{anchor}: {written:?}");
@@ -74,10 +92,13 @@ fn links_go_into_a_real_wordpress_are_seen_by_readers_and_go_again() {
     assert!(seen.stdout.contains(&format!("{} observed", edits.len())) && seen.stdout.contains("2 waiting"), "{seen:?}");
 
     // A password that does not fit says so, and is nowhere in the project.
-    let wrong = sandbox.run_with(&["undo", "2", "--project", "project"], &[("LINKWRIGHT_WORDPRESS_PASSWORD", "abcd efgh")]);
+    let runs: BTreeSet<&String> = edits.iter().map(|row| &row["Run"]).collect();
+    let first = runs.iter().next().unwrap();
+    let wrong = sandbox.run_with(&["undo", first, "--project", "project"], &[("LINKWRIGHT_WORDPRESS_PASSWORD", "abcd efgh")]);
     assert!(wrong.expect_code(1).stdout.is_empty());
-    let undone = run(&["undo", "2"]).expect_code(0);
-    assert_eq!(undone.stdout.matches("(the bytes from before)").count(), edits.len(), "{undone:?}");
+    let undone: Vec<Outcome> = runs.iter().map(|number| run(&["undo", number]).expect_code(0)).collect();
+    let exact: usize = undone.iter().map(|outcome| outcome.stdout.matches("(the bytes from before)").count()).sum();
+    assert_eq!(exact, edits.len(), "{undone:?}");
     let gone = run(&["verify"]).expect_code(0);
     assert!(gone.stdout.contains("0 observed"), "{gone:?}");
     let password: String = wordpress.password().split_whitespace().collect();
