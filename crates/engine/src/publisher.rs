@@ -13,7 +13,7 @@ use std::path::Path;
 /// Where pages are kept.
 pub(crate) enum Publisher {
     Folder(FolderPublisher),
-    WordPress(WordPress),
+    WordPress(Box<WordPress>),
 }
 
 /// Why a page was not read or written.
@@ -90,7 +90,7 @@ impl Publisher {
                 let url = PageUrl::parse(site).ok_or_else(|| WordPressError::NoRest { url: site.to_owned() })?;
                 let timeout_ms = settings.crawl.timeout_s * 1_000;
                 let site = WordPressSite { url, types: settings.wordpress.types.clone(), timeout_ms };
-                Ok(Self::WordPress(WordPress::connect(&site, credentials(settings)?).await?))
+                Ok(Self::WordPress(Box::new(WordPress::connect(&site, credentials(settings)?).await?)))
             }
         }
     }

@@ -189,7 +189,7 @@ async fn logins_that_fail_say_why() {
     let me = |code: &'static str| {
         move |asked: &Asked, _: &mut Post| {
             let body = json!({ "code": code, "message": "<strong>Error</strong>: no\u{7}." }).to_string();
-            asked.path.contains("users/me").then(|| Some((401, "", body)))
+            asked.path.contains("users/me").then_some(Some((401, "", body)))
         }
     };
     let (url, _) = fake("", me("rest_not_logged_in"));
