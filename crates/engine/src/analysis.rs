@@ -10,6 +10,7 @@ use linkwright_core::guardrail::Guardrail;
 use linkwright_core::guardrail::pages::{Eligibility, PageRules, other_language};
 use linkwright_core::page::front_matter::FrontMatter;
 use linkwright_core::page::{FetchOutcome, FetchedPage, LinkKind, Page, SourceFormat, html, markdown};
+use linkwright_core::plan::Plan;
 use linkwright_core::settings::{HrefStyle, Settings};
 use linkwright_core::site_index::{PageId, SiteIndex, redirects};
 use linkwright_core::template;
@@ -68,6 +69,12 @@ impl Analysis {
         let eligibility = site.ids().map(|id| rules.check(&site, id)).collect();
         let crossings = crossings(&site);
         Self { site, fetched, failed, graph, corpus, eligibility, crossings, rules, hashes }
+    }
+
+    /// The site as it was when it was planned.
+    #[must_use]
+    pub(crate) fn of_plan(pages: Vec<FetchedPage>, plan: &Plan, settings: &Settings) -> Self {
+        Self::new(pages, &plan.run.base_url, settings, plan.run.started_at.get(..10).unwrap_or_default())
     }
 
     /// The same site with changed pages: links and words are read anew, what each page may be stays as it was found.

@@ -7,14 +7,14 @@ use crate::error::EngineError;
 use crate::plan::now;
 use crate::progress::Progress;
 use crate::propose::link_settings;
-use crate::publication::{Publication, Publishers, Recovered, hash};
+use crate::publication::{Circumstances, Publication, Publishers, Recovered, hash};
 use crate::publisher::{Publisher, Trouble};
 use linkwright_core::edit::{self, Insertion, NewLink, Observation, Preflight, Refusal, encode_back, find_again, observe};
 use linkwright_core::page::{LinkKind, Page};
-use linkwright_core::plan::{Opportunity, PageSummary};
+use linkwright_core::plan::Opportunity;
 use linkwright_core::span::Span;
 use linkwright_core::url::PageUrl;
-use linkwright_store::{Decision, Edit, EditEvent, NewEdit, PublisherKind, RunId, RunStatus, State, StoredOpportunity};
+use linkwright_store::{Decision, Edit, EditEvent, NewEdit, PublisherKind, RunId, State, StoredOpportunity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -153,10 +153,7 @@ pub fn apply(request: &ApplyRequest, progress: &dyn Progress) -> Result<ApplyRes
             break;
         }
     }
-    if let Some(run) = run {
-        desk.end_run(run, if stopped.is_some() { RunStatus::Failed } else { RunStatus::Finished })?;
-    }
-    desk.runtime.block_on(async { desk.store.close().await });
+    desk.finish(run, stopped.is_some())?;
     Ok(ApplyResult { run: run.map(|run| run.0), site, pages, left, stopped, recovered })
 }
 
@@ -294,7 +291,7 @@ impl Work<'_> {
             hint: "run `linkwright plan` again".to_owned(),
             concerns_page: true,
         };
-        let summary: &PageSummary = desk.plan.pages.iter().find(|page| page.url == url).ok_or_else(gone)?;
+        let summary = desk.planned.page(url).ok_or_else(gone)?;
         let page_url = PageUrl::parse(url).ok_or_else(gone)?;
         let location = desk.runtime.block_on(self.publisher.locate(summary))?;
         let bytes = desk.runtime.block_on(self.publisher.read(&location))?;
@@ -409,8 +406,8 @@ impl Work<'_> {
         self.written += 1;
         match outcome {
             Ok(()) => {
-                let closed: Vec<_> = edits.into_iter().map(|edit| (edit, EditEvent::Written, None)).collect();
-                desk.close(&closed, run, &hash(&placed.new), &self.request.who)?;
+                let circumstances = Circumstances { run, hash: &hash(&placed.new), who: &self.request.who };
+                desk.close(&edits.iter().collect::<Vec<_>>(), EditEvent::Written, None, &circumstances)?;
                 change.outcome = PageOutcome::Written;
                 change.links.iter_mut().zip(ids).for_each(|(link, id)| link.edit = Some(id.0));
             }

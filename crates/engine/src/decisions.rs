@@ -5,9 +5,9 @@
 
 use crate::error::EngineError;
 use crate::plan::now;
+use crate::planned::{self, Planned};
 use crate::project::Project;
 use crate::reading;
-use linkwright_core::plan::Plan;
 use linkwright_store::{Decision, Store, StoreError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,15 +15,17 @@ use std::path::Path;
 
 pub use linkwright_store::{Edit, EditEvent, Entry, Run, State, StoredOpportunity};
 
-/// What a reviewer can say about an opportunity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// What a reviewer says about an opportunity.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Write it.
+    /// The link is to be written.
     Accept,
-    /// Do not propose the pair again.
-    Reject,
-    /// Take the decision back.
+    /// It is not.
+    Reject {
+        /// Why, in the reviewer's words.
+        reason: Option<String>,
+    },
+    /// The last decision is taken back.
     Withdraw,
 }
 
@@ -36,18 +38,39 @@ impl Verdict {
         match text.trim().to_lowercase().as_str() {
             "" => Ok(None),
             "accept" | "accepted" => Ok(Some(Self::Accept)),
-            "reject" | "rejected" => Ok(Some(Self::Reject)),
+            "reject" | "rejected" => Ok(Some(Self::Reject { reason: None })),
             "withdraw" | "found" => Ok(Some(Self::Withdraw)),
             _ => Err(format!("`{}` is no decision: write accept, reject or withdraw", text.trim())),
         }
     }
 
-    fn state(self) -> State {
+    /// Whether it can be said of an opportunity in this state.
+    #[must_use]
+    pub fn fits(&self, state: State) -> bool {
+        // Anything that expired is beyond decisions: only a plan can propose it anew.
+        state != State::Expired && state.may_become(self.state())
+    }
+
+    fn state(&self) -> State {
         match self {
             Self::Accept => State::Accepted,
-            Self::Reject => State::Rejected,
+            Self::Reject { .. } => State::Rejected,
             Self::Withdraw => State::Found,
         }
+    }
+}
+
+/// A verdict as a decision, with the prints of both pages, so that a later change of one can be noticed.
+#[must_use]
+pub(crate) fn decision(planned: &Planned, stored: &StoredOpportunity, verdict: &Verdict, seen: Option<i64>, reviewer: &str) -> Decision {
+    let opportunity = &stored.opportunity;
+    let reason = if let Verdict::Reject { reason } = verdict { reason.clone() } else { None };
+    Decision {
+        reason,
+        source_print: planned.print(&opportunity.source_url),
+        target_print: planned.print(&opportunity.target_url),
+        seen,
+        ..Decision::new(&opportunity.id, verdict.state(), reviewer, &now())
     }
 }
 
@@ -150,9 +173,7 @@ pub fn import(project: &Path, rows: &[DecisionRow], reviewer: &str, write: bool)
     let project = Project::find(project)?;
     let store = runtime.block_on(project.store())?;
     runtime.block_on(async {
-        let plan = store.plans().latest().await?;
-        let plan = plan.ok_or_else(|| EngineError::new("this project has no plan yet", "run `linkwright plan SITE` first"))?;
-        let import = Import { store: &store, prints: fingerprints(&plan), reviewer, write };
+        let import = Import { store: &store, planned: Planned::new(planned::latest(&store).await?), reviewer, write };
         let twice = decided_twice(rows);
         let mut imported = Imported::default();
         for row in rows {
@@ -164,7 +185,7 @@ pub fn import(project: &Path, rows: &[DecisionRow], reviewer: &str, write: bool)
             match outcome {
                 Ok(None) => imported.unchanged += 1,
                 Ok(Some(Verdict::Accept)) => imported.accepted += 1,
-                Ok(Some(Verdict::Reject)) => imported.rejected += 1,
+                Ok(Some(Verdict::Reject { .. })) => imported.rejected += 1,
                 Ok(Some(Verdict::Withdraw)) => imported.withdrawn += 1,
                 Err(reason) => {
                     imported.refused.push(RefusedRow { row: row.row, opportunity: row.opportunity.trim().to_owned(), reason });
@@ -174,13 +195,6 @@ pub fn import(project: &Path, rows: &[DecisionRow], reviewer: &str, write: bool)
         store.close().await;
         Ok(imported)
     })
-}
-
-/// Fingerprints of the pages' main text, by URL.
-#[must_use]
-pub(crate) fn fingerprints(plan: &Plan) -> BTreeMap<String, String> {
-    let known = plan.pages.iter().filter(|page| !page.fingerprint.is_empty());
-    known.map(|page| (page.url.clone(), page.fingerprint.clone())).collect()
 }
 
 /// Opportunities on which the rows say different things.
@@ -194,7 +208,7 @@ fn decided_twice(rows: &[DecisionRow]) -> BTreeSet<&str> {
 
 struct Import<'a> {
     store: &'a Store,
-    prints: BTreeMap<String, String>,
+    planned: Planned,
     reviewer: &'a str,
     write: bool,
 }
@@ -221,27 +235,14 @@ impl Import<'_> {
         if kept.state == verdict.state() {
             return Ok(Ok(None));
         }
-        let print = |url: &str| self.prints.get(url).cloned();
         let decision = Decision {
             reason: Some(row.reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
-            source_print: print(&kept.opportunity.source_url),
-            target_print: print(&kept.opportunity.target_url),
-            seen,
-            ..Decision::new(id, verdict.state(), self.reviewer, &now())
+            ..decision(&self.planned, &kept, &verdict, seen, self.reviewer)
         };
-        if !self.write {
-            let conflict = seen.is_some_and(|seen| seen != kept.revision);
-            let refusal = if conflict {
-                Some(format!("somebody else decided on it since; it is {} now", kept.state.name()))
-            } else if kept.state.may_become(verdict.state()) {
-                None
-            } else {
-                Some(format!("it is {} and cannot become {}", kept.state.name(), verdict.state().name()))
-            };
-            return Ok(refusal.map_or(Ok(Some(verdict)), Err));
-        }
-        match self.store.decisions().record(&decision).await {
-            Ok(_) => Ok(Ok(Some(verdict))),
+        let decisions = self.store.decisions();
+        let outcome = if self.write { decisions.record(&decision).await.map(drop) } else { decisions.try_out(&decision).await };
+        match outcome {
+            Ok(()) => Ok(Ok(Some(verdict))),
             Err(refused @ (StoreError::Conflict { .. } | StoreError::IllegalTransition { .. } | StoreError::NoOpportunity { .. })) => {
                 Ok(Err(refused.to_string()))
             }

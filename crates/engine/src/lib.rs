@@ -11,6 +11,7 @@ mod error;
 pub mod eval;
 mod favour;
 mod plan;
+mod planned;
 mod progress;
 pub mod project;
 mod propose;

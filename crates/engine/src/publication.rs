@@ -4,13 +4,13 @@
 use crate::analysis::parse;
 use crate::error::EngineError;
 use crate::plan::now;
+use crate::planned::{self, Planned};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::publisher::{Publisher, Trouble};
 use crate::reading;
 use linkwright_core::edit::{Removal, take_out};
 use linkwright_core::page::{FetchHeaders, FetchedPage, Page, SourceFormat};
-use linkwright_core::plan::Plan;
 use linkwright_core::url::PageUrl;
 use linkwright_store::{Decision, Edit, EditEvent, Entry, NewRun, ProjectLock, PublisherKind, RunId, RunStatus, State, Store};
 use std::collections::BTreeMap;
@@ -22,12 +22,10 @@ pub(crate) struct Publication {
     pub(crate) runtime: Runtime,
     pub(crate) project: Project,
     pub(crate) store: Store,
-    pub(crate) plan: Plan,
+    pub(crate) planned: Planned,
     /// The site that was planned; a folder without symbolic links.
     pub(crate) site: String,
     pub(crate) started_at: String,
-    /// Markdown files by their paths, for links between them.
-    paths: BTreeMap<String, PageUrl>,
     _lock: ProjectLock,
 }
 
@@ -53,15 +51,13 @@ impl Publication {
         let started_at = now();
         let lock = runtime.block_on(project.lock(command, &started_at))?;
         let store = runtime.block_on(project.store())?;
-        let plan = runtime.block_on(store.plans().latest())?;
-        let plan = plan.ok_or_else(|| EngineError::new("this project has no plan yet", "run `linkwright plan SITE` first"))?;
+        let plan = runtime.block_on(planned::latest(&store))?;
         let runs = runtime.block_on(store.runs().all())?;
         let run = runs.into_iter().find(|run| run.id.0 == plan.run.id);
         // Project and site may have been moved together since.
         let site = run.map(|run| run.begun.site).filter(|site| Path::new(site).is_dir());
         let site = site.unwrap_or_else(|| plan.run.site.clone());
-        let paths = plan.pages.iter().filter_map(|page| Some((page.path.clone()?, PageUrl::parse(&page.url)?))).collect();
-        Ok(Self { runtime, project, store, plan, site, started_at, paths, _lock: lock })
+        Ok(Self { runtime, project, store, planned: Planned::new(plan), site, started_at, _lock: lock })
     }
 
     /// Records a run.
@@ -72,7 +68,7 @@ impl Publication {
         let run = NewRun {
             kind: kind.to_owned(),
             site: site.to_owned(),
-            base_url: self.plan.run.base_url.clone(),
+            base_url: self.planned.plan.run.base_url.clone(),
             started_at: self.started_at.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             rules: String::new(),
@@ -82,12 +78,19 @@ impl Publication {
         Ok(self.runtime.block_on(self.store.runs().begin(&run))?)
     }
 
-    /// Ends a run.
+    /// Ends a run, where there is one, and closes the project.
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub(crate) fn end_run(&self, run: RunId, status: RunStatus) -> Result<(), EngineError> {
-        Ok(self.runtime.block_on(self.store.runs().finish(run, &now(), status))?)
+    pub(crate) fn finish(self, run: Option<RunId>, stopped: bool) -> Result<(), EngineError> {
+        let status = if stopped { RunStatus::Failed } else { RunStatus::Finished };
+        self.runtime.block_on(async {
+            if let Some(run) = run {
+                self.store.runs().finish(run, &now(), status).await?;
+            }
+            self.store.close().await;
+            Ok(())
+        })
     }
 
     /// The page that these bytes are.
@@ -97,13 +100,13 @@ impl Publication {
         let content_type = path.is_none().then(|| "text/html; charset=utf-8".to_owned());
         let headers = FetchHeaders { content_type, ..FetchHeaders::default() };
         let fetched = FetchedPage { format, path, body, headers, ..FetchedPage::read(url.clone()) };
-        parse(&fetched, self.project.settings(), &self.paths)
+        self.fetched_page(&fetched)
     }
 
     /// The page that was fetched.
     #[must_use]
     pub(crate) fn fetched_page(&self, fetched: &FetchedPage) -> Page {
-        parse(fetched, self.project.settings(), &self.paths)
+        parse(fetched, self.project.settings(), &self.planned.paths)
     }
 
     /// Closes the edits that a killed process left open, by looking at their pages.
@@ -160,34 +163,57 @@ impl Publication {
             (_, false) => EditEvent::Abandoned,
         };
         progress.step("record what the page holds");
-        self.close(&[(edit.clone(), event, None)], run, &hash, who)?;
+        self.close(&[edit], event, None, &Circumstances { run, hash: &hash, who })?;
         Ok(Ok(event))
     }
 
-    /// Records what became of edits, and moves their opportunities where that is due.
+    /// Records what became of edits of one page, and moves their opportunities where that is due.
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub(crate) fn close(&self, edits: &[(Edit, EditEvent, Option<String>)], run: RunId, hash: &str, who: &str) -> Result<(), EngineError> {
+    pub(crate) fn close(
+        &self,
+        edits: &[&Edit],
+        event: EditEvent,
+        detail: Option<&str>,
+        circumstances: &Circumstances,
+    ) -> Result<(), EngineError> {
+        let &Circumstances { run, hash, who } = circumstances;
         let at = now();
-        let mut decisions = Vec::new();
-        let mut entries = Vec::new();
-        for (edit, event, detail) in edits {
-            let (at, who, hash) = (at.clone(), who.to_owned(), hash.to_owned());
-            entries.push(Entry { edit: edit.id, run, event: *event, at: at.clone(), who: who.clone(), hash, detail: detail.clone() });
-            let state = match event {
-                EditEvent::Written => State::Published,
-                EditEvent::Undone => State::Undone,
-                _ => continue,
-            };
-            let found = self.runtime.block_on(self.store.opportunities().find(&edit.edit.opportunity))?;
-            if found.is_some_and(|found| found.state.may_become(state)) {
-                let reason = Some(format!("edit {} of run {run}", edit.id.0, run = run.0));
-                decisions.push(Decision { reason, ..Decision::new(&edit.edit.opportunity, state, &who, &at) });
+        let entry = |edit: &&Edit| Entry {
+            edit: edit.id,
+            run,
+            event,
+            at: at.clone(),
+            who: who.to_owned(),
+            hash: hash.to_owned(),
+            detail: detail.map(str::to_owned),
+        };
+        let entries: Vec<Entry> = edits.iter().map(entry).collect();
+        let state = match event {
+            EditEvent::Written => Some(State::Published),
+            EditEvent::Undone => Some(State::Undone),
+            _ => None,
+        };
+        self.runtime.block_on(async {
+            let mut decisions = Vec::new();
+            for (edit, state) in state.iter().flat_map(|state| edits.iter().map(move |edit| (edit, *state))) {
+                let found = self.store.opportunities().find(&edit.edit.opportunity).await?;
+                if found.is_some_and(|found| found.state.may_become(state)) {
+                    let reason = Some(format!("edit {} of run {}", edit.id.0, run.0));
+                    decisions.push(Decision { reason, ..Decision::new(&edit.edit.opportunity, state, who, &at) });
+                }
             }
-        }
-        Ok(self.runtime.block_on(self.store.ledger().record(&entries, &decisions))?)
+            Ok(self.store.ledger().record(&entries, &decisions).await?)
+        })
     }
+}
+
+/// In which run something happened to edits, how it left the page's bytes, and who did it.
+pub(crate) struct Circumstances<'a> {
+    pub(crate) run: RunId,
+    pub(crate) hash: &'a str,
+    pub(crate) who: &'a str,
 }
 
 fn words(event: EditEvent) -> &'static str {

@@ -93,8 +93,8 @@ pub(crate) fn read(
 ///
 /// # Errors
 /// When they are no longer there.
-pub(crate) fn stored(plan: &Plan, store: &Store, runtime: &Runtime) -> Result<Vec<FetchedPage>, EngineError> {
-    let pages = runtime.block_on(store.pages().all(CrawlId(plan.run.crawl)))?;
+pub(crate) async fn stored(plan: &Plan, store: &Store) -> Result<Vec<FetchedPage>, EngineError> {
+    let pages = store.pages().all(CrawlId(plan.run.crawl)).await?;
     if pages.is_empty() {
         return Err(EngineError::new("the pages of the last plan were replaced by a newer reading", "run `linkwright plan` again"));
     }

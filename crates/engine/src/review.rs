@@ -16,6 +16,7 @@ mod stories;
 #[cfg(test)]
 mod tests;
 
+pub use crate::decisions::Verdict;
 pub use effect::{Change, Effect, Figures};
 pub use linkwright_store::{Decision, Edit, EditEvent, Note, Run, RunStatus, State, StoredOpportunity};
 pub use picture::{Cluster, Edge, EdgeKind, Node, Picture, Side};
@@ -25,15 +26,18 @@ pub use site::SiteLink;
 pub use stories::{AnchorRow, AnchorUse, OrphanRow, PageStory, RunRow};
 
 use crate::analysis::{Analysis, parse};
+use crate::decisions::decision;
 use crate::error::EngineError;
 use crate::plan::now;
+use crate::planned::{self, Planned};
 use crate::project::Project;
+use crate::reading;
 use linkwright_core::page::{BlockKind, FetchOutcome, FetchedPage, Page};
-use linkwright_core::plan::{Gap, PageSummary, Plan, RunInfo};
+use linkwright_core::plan::{Gap, PageSummary, RunInfo};
 use linkwright_core::url::PageUrl;
 use linkwright_store::{CrawlId, Store, StoreError};
 use site::Site;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::RwLock;
@@ -82,37 +86,6 @@ impl From<StoreError> for ReviewError {
             StoreError::IllegalTransition { from, to, .. } => Self::Refused(format!("an opportunity that is {from} cannot become {to}")),
             other => Self::Engine(other.into()),
         }
-    }
-}
-
-/// What a reviewer decides about one opportunity.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The link is to be written.
-    Accept,
-    /// It is not.
-    Reject {
-        /// Why, in the reviewer's words.
-        reason: Option<String>,
-    },
-    /// The last decision is taken back.
-    Withdraw,
-}
-
-impl Verdict {
-    fn state(&self) -> State {
-        match self {
-            Self::Accept => State::Accepted,
-            Self::Reject { .. } => State::Rejected,
-            Self::Withdraw => State::Found,
-        }
-    }
-
-    /// Whether it can be said of an opportunity in this state.
-    #[must_use]
-    pub fn fits(&self, state: State) -> bool {
-        // Anything that expired is beyond decisions: only a plan can propose it anew.
-        state != State::Expired && state.may_become(self.state())
     }
 }
 
@@ -168,29 +141,6 @@ pub struct Selection {
     pub left: usize,
     /// Stands for exactly these opportunities in exactly these revisions.
     pub stamp: String,
-}
-
-/// The plan with what is looked up in it.
-struct Planned {
-    plan: Plan,
-    by_url: HashMap<String, usize>,
-    paths: BTreeMap<String, PageUrl>,
-}
-
-impl Planned {
-    fn new(plan: Plan) -> Self {
-        let by_url = plan.pages.iter().enumerate().map(|(i, page)| (page.url.clone(), i)).collect();
-        let paths = plan.pages.iter().filter_map(|page| Some((page.path.clone()?, PageUrl::parse(&page.url)?))).collect();
-        Self { plan, by_url, paths }
-    }
-
-    fn page(&self, url: &str) -> Option<&PageSummary> {
-        self.plan.pages.get(*self.by_url.get(url)?)
-    }
-
-    fn print(&self, url: &str) -> Option<String> {
-        self.page(url).map(|page| page.fingerprint.clone()).filter(|print| !print.is_empty())
-    }
 }
 
 /// The queue as it was read at one moment.
@@ -332,7 +282,7 @@ impl Review {
                 stored.state.name()
             )));
         }
-        let decision = decision(&snapshot.planned, &stored, verdict, seen, reviewer);
+        let decision = decision(&snapshot.planned, &stored, verdict, Some(seen), reviewer);
         self.record(&decision).await
     }
 
@@ -378,7 +328,7 @@ impl Review {
         }
         let chosen = listed.iter().filter(|stored| verdict.fits(stored.state));
         let decisions: Vec<Decision> =
-            chosen.map(|stored| decision(&snapshot.planned, stored, verdict, stored.revision, reviewer)).collect();
+            chosen.map(|stored| decision(&snapshot.planned, stored, verdict, Some(stored.revision), reviewer)).collect();
         match self.inner.store.decisions().record_all(&decisions).await {
             Ok(()) => Ok(decisions.len()),
             Err(StoreError::Conflict { .. }) => Err(ReviewError::ListChanged),
@@ -413,11 +363,7 @@ impl Review {
         }
         let planned = match kept.as_ref().filter(|old| old.version.1 == version.1) {
             Some(old) => Arc::clone(&old.planned),
-            None => {
-                let plan = store.plans().latest().await?;
-                let plan = plan.ok_or_else(|| EngineError::new("this project has no plan yet", "run `linkwright plan SITE` first"))?;
-                Arc::new(Planned::new(plan))
-            }
+            None => Arc::new(Planned::new(planned::latest(store).await?)),
         };
         let items: Vec<Arc<StoredOpportunity>> = store.opportunities().all().await?.into_iter().map(Arc::new).collect();
         let by_id = Arc::new(items.iter().enumerate().map(|(i, item)| (item.opportunity.id.clone(), i)).collect());
@@ -449,15 +395,10 @@ impl Review {
     }
 
     async fn understand(&self, planned: Arc<Planned>) -> Result<Site, EngineError> {
-        let pages = self.inner.store.pages().all(CrawlId(planned.plan.run.crawl)).await?;
-        if pages.is_empty() {
-            return Err(EngineError::new("the pages of the last plan were replaced by a newer reading", "run `linkwright plan` again"));
-        }
+        let pages = reading::stored(&planned.plan, &self.inner.store).await?;
         let settings = self.inner.project.settings().clone();
         let understood = tokio::task::spawn_blocking(move || {
-            let run = &planned.plan.run;
-            let today = run.started_at.get(..10).unwrap_or_default();
-            Site::new(&Analysis::new(pages, &run.base_url, &settings, today), &planned.plan)
+            Site::new(&Analysis::of_plan(pages, &planned.plan, &settings), &planned.plan)
         });
         understood.await.map_err(|error| EngineError::new(format!("the site could not be understood: {error}"), ""))
     }
@@ -506,19 +447,6 @@ impl Review {
         let crawl = CrawlId(snapshot.planned.plan.run.crawl);
         let found = self.inner.store.pages().find(crawl, &parsed.key()).await?.ok_or_else(missing)?;
         if matches!(found.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged) { Ok(found) } else { Err(missing()) }
-    }
-}
-
-/// A decision with the prints of both pages, so that a later change of one can be noticed.
-fn decision(planned: &Planned, stored: &StoredOpportunity, verdict: &Verdict, seen: i64, reviewer: &str) -> Decision {
-    let opportunity = &stored.opportunity;
-    let reason = if let Verdict::Reject { reason } = verdict { reason.clone() } else { None };
-    Decision {
-        reason,
-        source_print: planned.print(&opportunity.source_url),
-        target_print: planned.print(&opportunity.target_url),
-        seen: Some(seen),
-        ..Decision::new(&opportunity.id, verdict.state(), reviewer, &now())
     }
 }
 

@@ -5,12 +5,12 @@
 
 use crate::error::EngineError;
 use crate::progress::Progress;
-use crate::publication::{Publication, Publishers, Recovered, hash};
+use crate::publication::{Circumstances, Publication, Publishers, Recovered, hash};
 use crate::publisher::{Publisher, Trouble};
 use linkwright_core::decode::decode;
 use linkwright_core::edit::{NewLink, Refusal, Removal, TakenOut, Written, check, take_out};
 use linkwright_core::url::PageUrl;
-use linkwright_store::{Edit, EditEvent, RunId, RunStatus};
+use linkwright_store::{Edit, EditEvent, RunId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -118,10 +118,7 @@ pub fn undo(request: &UndoRequest, progress: &dyn Progress) -> Result<UndoResult
             break;
         }
     }
-    if let Some(run) = run {
-        desk.end_run(run, if stopped.is_some() { RunStatus::Failed } else { RunStatus::Finished })?;
-    }
-    desk.runtime.block_on(async { desk.store.close().await });
+    desk.finish(run, stopped.is_some())?;
     Ok(UndoResult { run: run.map(|run| run.0), pages, stopped, recovered })
 }
 
@@ -190,8 +187,7 @@ impl Work<'_> {
         if let Some(run) = self.run {
             self.record_gone(run, edits, &removals, &hash(&bytes))?;
             if write {
-                let removed: Vec<&Edit> = edits.iter().zip(&removals).filter(|(_, r)| **r == Removal::Removed).map(|(e, _)| e).collect();
-                self.write(run, &removed, &bytes, &new, &mut page)?;
+                self.write(run, &with(edits, &removals, Removal::Removed), &bytes, &new, &mut page)?;
             }
         }
         Ok(page)
@@ -200,9 +196,8 @@ impl Work<'_> {
     fn write(&self, run: RunId, removed: &[&Edit], bytes: &[u8], new: &[u8], page: &mut UndonePage) -> Result<(), EngineError> {
         let desk = self.desk;
         self.progress.step("announce the removal");
-        let (who, before) = (&self.request.who, hash(bytes));
-        let announced: Vec<_> = removed.iter().map(|edit| ((*edit).clone(), EditEvent::UndoBegun, None)).collect();
-        desk.close(&announced, run, &before, who)?;
+        let who = &self.request.who;
+        desk.close(removed, EditEvent::UndoBegun, None, &Circumstances { run, hash: &hash(bytes), who })?;
         self.progress.step("write the page");
         let outcome = desk.runtime.block_on(self.publisher.write(&page.location, bytes, new, self.progress));
         self.progress.step("record the page");
@@ -219,21 +214,24 @@ impl Work<'_> {
             page.problem = Some(message);
             return Ok(());
         }
-        let closed: Vec<_> = removed.iter().map(|edit| ((*edit).clone(), EditEvent::Undone, None)).collect();
-        desk.close(&closed, run, &hash(new), who)
+        desk.close(removed, EditEvent::Undone, None, &Circumstances { run, hash: &hash(new), who })
     }
 
     /// A link that somebody else took out is undone all the same.
     fn record_gone(&self, run: RunId, edits: &[Edit], removals: &[Removal], hash: &str) -> Result<(), EngineError> {
-        let gone = edits.iter().zip(removals).filter(|(_, removal)| **removal == Removal::Gone);
-        let gone: Vec<_> =
-            gone.map(|(edit, _)| (edit.clone(), EditEvent::Undone, Some("it was not on the page any more".to_owned()))).collect();
+        let gone: Vec<&Edit> = with(edits, removals, Removal::Gone);
         if gone.is_empty() {
             return Ok(());
         }
         self.progress.step("record what was gone");
-        self.desk.close(&gone, run, hash, &self.request.who)
+        let circumstances = Circumstances { run, hash, who: &self.request.who };
+        self.desk.close(&gone, EditEvent::Undone, Some("it was not on the page any more"), &circumstances)
     }
+}
+
+/// The edits of which this came.
+fn with<'a>(edits: &'a [Edit], removals: &[Removal], wanted: Removal) -> Vec<&'a Edit> {
+    edits.iter().zip(removals).filter(|(_, removal)| **removal == wanted).map(|(edit, _)| edit).collect()
 }
 
 /// Whether these are all the links of one write, the page is as that left it, and it gets the bytes from before.

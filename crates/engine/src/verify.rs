@@ -13,7 +13,7 @@ use linkwright_core::edit::{Observation, observe};
 use linkwright_core::page::{FetchOutcome, FetchedPage, Page};
 use linkwright_core::plan::PageSummary;
 use linkwright_core::url::PageUrl;
-use linkwright_store::{Decision, Edit, EditEvent, Entry, PublisherKind, RunStatus, State, StoredOpportunity};
+use linkwright_store::{Decision, Edit, EditEvent, Entry, PublisherKind, RunId, State, StoredOpportunity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -97,9 +97,10 @@ pub fn verify(request: &VerifyRequest, progress: &dyn Progress) -> Result<Verify
     }
     let mut result = VerifyResult { run: None, links: Vec::new(), unread: Vec::new(), recovered };
     if by_page.is_empty() {
+        desk.finish(None, false)?;
         return Ok(result);
     }
-    let run = desk.begin_run("verify", &desk.plan.run.site)?;
+    let run = desk.begin_run("verify", &desk.planned.plan.run.site)?;
     result.run = Some(run.0);
     progress.stage("Looking at pages", Some(by_page.len() as u64));
     let mut work = Work { desk: &desk, publishers, edits, request };
@@ -111,8 +112,7 @@ pub fn verify(request: &VerifyRequest, progress: &dyn Progress) -> Result<Verify
             Err(reason) => result.unread.push((url, reason)),
         }
     }
-    desk.end_run(run, RunStatus::Finished)?;
-    desk.runtime.block_on(async { desk.store.close().await });
+    desk.finish(Some(run), false)?;
     Ok(result)
 }
 
@@ -136,7 +136,7 @@ impl Work<'_> {
     }
 
     fn summary(&self, group: &[StoredOpportunity]) -> Option<&PageSummary> {
-        self.desk.plan.pages.iter().find(|page| page.url == group[0].opportunity.source_url)
+        self.desk.planned.page(&group[0].opportunity.source_url)
     }
 
     /// The pages that are looked at over HTTP, by the URL asked for.
@@ -171,7 +171,7 @@ impl Work<'_> {
     /// Looks for the links of a page, and moves their states.
     fn look(
         &self,
-        run: linkwright_store::RunId,
+        run: RunId,
         page: &Page,
         group: &[StoredOpportunity],
         result: &mut VerifyResult,

@@ -7,6 +7,7 @@ use crate::assemble::NOTHING;
 use crate::embedding::embed;
 use crate::error::EngineError;
 use crate::plan::{embedder, rejections};
+use crate::planned;
 use crate::progress::Silent;
 use crate::project::Project;
 use crate::propose::{Groundwork, Inputs, Proposal, propose, words_of};
@@ -268,13 +269,11 @@ pub(crate) fn open(project: &Path) -> Result<(Runtime, Project, Store), EngineEr
 }
 
 pub(crate) fn latest(runtime: &Runtime, store: &Store) -> Result<Plan, EngineError> {
-    let none = || EngineError::new("this project has no plan yet", "run `linkwright plan SITE` first");
-    runtime.block_on(store.plans().latest())?.ok_or_else(none)
+    runtime.block_on(planned::latest(store))
 }
 
 pub(crate) fn analyse(runtime: &Runtime, project: &Project, store: &Store, plan: &Plan) -> Result<Analysis, EngineError> {
-    let pages: Vec<FetchedPage> = reading::stored(plan, store, runtime)?;
-    Ok(Analysis::new(pages, &plan.run.base_url, project.settings(), &plan.run.started_at[..10]))
+    Ok(Analysis::of_plan(runtime.block_on(reading::stored(plan, store))?, plan, project.settings()))
 }
 
 /// A page by URL, or by a path below the base address.

@@ -94,6 +94,19 @@ impl Decisions<'_> {
         recorded.await.map_err(|error: Failure| error.at(self.0.path()))
     }
 
+    /// Whether a decision would be taken; nothing changes.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    pub async fn try_out(self, decision: &Decision) -> Result<(), StoreError> {
+        let tried = async {
+            let mut change = self.0.begin().await?;
+            append(&mut change, decision).await?;
+            Ok(change.rollback().await?)
+        };
+        tried.await.map_err(|error: Failure| error.at(self.0.path()))
+    }
+
     /// Records many decisions, all or none.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Opportunities to the list that a reviewer works through.
 
-use super::Planned;
+use crate::planned::Planned;
 use linkwright_core::plan::{Gap, Opportunity};
 use linkwright_store::{State, StoredOpportunity};
 use std::cmp::Reverse;

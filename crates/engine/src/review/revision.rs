@@ -2,11 +2,13 @@
 //!
 //! A choice is answered by writing the link into the stored source in memory, by the code that `apply` writes with.
 
-use super::{Item, Planned, Review, ReviewError, Snapshot};
+use super::{Item, Review, ReviewError, Snapshot};
 use crate::analysis::href;
+use crate::apply::same_page;
 use crate::assemble::heading_above;
+use crate::decisions::{Verdict, decision};
 use crate::error::EngineError;
-use crate::plan::now;
+use crate::planned::Planned;
 use crate::propose::link_settings;
 use linkwright_core::edit::{Places, Preflight, find_again};
 use linkwright_core::guardrail;
@@ -209,14 +211,9 @@ impl Review {
     pub async fn revise(&self, id: &str, revision: &Revision, seen: i64, reviewer: &str) -> Result<i64, ReviewError> {
         let checked = self.check_revision(id, revision).await?;
         let snapshot = self.snapshot().await?;
-        let opportunity = checked.opportunity;
-        let decision = Decision {
-            source_print: snapshot.planned.print(&opportunity.source_url),
-            target_print: snapshot.planned.print(&opportunity.target_url),
-            seen: Some(seen),
-            revised: Some(Box::new(opportunity)),
-            ..Decision::new(id, State::Accepted, reviewer, &now())
-        };
+        let stored = StoredOpportunity { opportunity: checked.opportunity, ..StoredOpportunity::clone(snapshot.find(id)?) };
+        let decision = decision(&snapshot.planned, &stored, &Verdict::Accept, Some(seen), reviewer);
+        let decision = Decision { revised: Some(Box::new(stored.opportunity)), ..decision };
         self.record(&decision).await
     }
 }
@@ -321,7 +318,7 @@ impl Asked<'_> {
         if !matches!(target.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged) {
             return refused("the target could not be read, so that a link to it might be broken");
         }
-        if page.links.iter().any(|link| link.kind == LinkKind::Body && link.target.key() == url.key()) {
+        if page.links.iter().any(|link| link.kind == LinkKind::Body && same_page(page, &link.target, &url)) {
             return refused("the text of the page leads there already");
         }
         let (block, span) = self.words(&revision.place)?;
