@@ -106,8 +106,8 @@ pub fn fingerprint(text: &str) -> String {
     let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
     let of = |shingle: &[String]| fnv(shingle.iter().flat_map(|word| word.bytes().chain([0])));
     let shingles: Vec<u64> = if words.len() < SHINGLE { vec![of(&words)] } else { words.windows(SHINGLE).map(of).collect() };
-    let least = |number: u64| shingles.iter().map(|s| mixed(s ^ mixed(number + 1))).min().unwrap_or_default();
-    (0..HASHES).map(|number| format!("{:04x}", least(number) & 0xffff)).collect()
+    let least = |seed: u64| shingles.iter().map(|s| mixed(s ^ seed)).min().unwrap_or_default();
+    (0..HASHES).map(|number| format!("{:04x}", least(mixed(number + 1)) & 0xffff)).collect()
 }
 
 /// Whether two fingerprints are of texts that differ in more than a fifth of their passages.

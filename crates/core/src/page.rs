@@ -85,6 +85,14 @@ pub enum FetchOutcome {
     LeftOut,
 }
 
+impl FetchOutcome {
+    /// Whether the page's body is there.
+    #[must_use]
+    pub fn was_read(self) -> bool {
+        matches!(self, Self::Fetched | Self::Unchanged)
+    }
+}
+
 /// One hop of a redirect chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redirect {

@@ -157,6 +157,21 @@ pub struct Opportunity {
     pub target_orphan: Option<bool>,
 }
 
+impl Opportunity {
+    /// The sentence; empty when a stored span does not fit its text.
+    #[must_use]
+    pub fn sentence(&self) -> &str {
+        self.block_text.get(self.passage.range()).unwrap_or_default()
+    }
+
+    /// The anchor, as a range of the sentence.
+    #[must_use]
+    pub fn words_in_sentence(&self) -> Span {
+        let cut = |at: usize| at.saturating_sub(self.passage.start).min(self.sentence().len());
+        Span::new(cut(self.anchor_span.start), cut(self.anchor_span.end).max(cut(self.anchor_span.start)))
+    }
+}
+
 /// One part of a score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signal {

@@ -9,7 +9,7 @@ use linkwright_core::graph::{self, LinkGraph};
 use linkwright_core::guardrail::Guardrail;
 use linkwright_core::guardrail::pages::{Eligibility, PageRules, other_language};
 use linkwright_core::page::front_matter::FrontMatter;
-use linkwright_core::page::{FetchOutcome, FetchedPage, LinkKind, Page, SourceFormat, html, markdown};
+use linkwright_core::page::{FetchedPage, LinkKind, Page, SourceFormat, html, markdown};
 use linkwright_core::plan::Plan;
 use linkwright_core::settings::{HrefStyle, Settings};
 use linkwright_core::site_index::{PageId, SiteIndex, redirects};
@@ -177,7 +177,7 @@ pub(crate) fn href(
 
 /// Whether there is a page behind what was fetched.
 fn has_body(fetched: &FetchedPage) -> bool {
-    matches!(fetched.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged)
+    fetched.outcome.was_read()
 }
 
 /// One page, understood by itself.

@@ -12,7 +12,6 @@ use crate::publisher::{Publisher, Trouble};
 use linkwright_core::edit::{self, Insertion, NewLink, Observation, Preflight, Refusal, encode_back, find_again, observe};
 use linkwright_core::page::{LinkKind, Page};
 use linkwright_core::plan::Opportunity;
-use linkwright_core::span::Span;
 use linkwright_core::url::PageUrl;
 use linkwright_store::{Decision, Edit, EditEvent, NewEdit, PublisherKind, RunId, State, StoredOpportunity};
 use serde::Serialize;
@@ -336,7 +335,7 @@ impl Work<'_> {
             target_url: kept.opportunity.target_url.clone(),
             format: page.format,
             link: NewLink::of(insertion),
-            passage: sentence(&kept.opportunity).0.to_owned(),
+            passage: kept.opportunity.sentence().to_owned(),
             hash_before: hash_before.clone(),
             hash_after: hash_after.clone(),
             written,
@@ -349,8 +348,7 @@ impl Work<'_> {
         let target = PageUrl::parse(&opportunity.target_url);
         let leads = |url: &PageUrl| target.as_ref().is_some_and(|target| same_page(page, url, target));
         if page.links.iter().any(|link| link.kind == LinkKind::Body && leads(&link.target)) {
-            let (sentence, words) = sentence(opportunity);
-            let there = observe(page, sentence, words, &leads) == Observation::Observed;
+            let there = observe(page, opportunity.sentence(), opportunity.words_in_sentence(), &leads) == Observation::Observed;
             return Err(if there { Left::AlreadyThere } else { Left::LinkedAlready });
         }
         let anchor = find_again(page, flight.places(), opportunity).map_err(Left::Refused)?;
@@ -436,14 +434,6 @@ fn fits(flight: &Preflight, chosen: &[(&StoredOpportunity, Insertion)], insertio
     let mut all: Vec<Insertion> = chosen.iter().map(|(_, insertion)| insertion.clone()).collect();
     all.push(insertion.clone());
     flight.edit(&all).map(|_| insertion).map_err(Left::Refused)
-}
-
-/// The sentence of an opportunity, and its words as a range of it.
-pub(crate) fn sentence(opportunity: &Opportunity) -> (&str, Span) {
-    let (passage, anchor) = (opportunity.passage, opportunity.anchor_span);
-    let text = opportunity.block_text.get(passage.range()).unwrap_or(&opportunity.block_text);
-    let cut = |at: usize| at.saturating_sub(passage.start).min(text.len());
-    (text, Span::new(cut(anchor.start), cut(anchor.end)))
 }
 
 /// Whether a link leads to a page. A copy of a site names its public host in canonical links, and so may its links.

@@ -13,6 +13,7 @@ use linkwright_core::plan::{Gap, Notice, Opportunity, Overlap, OverlapKind, Page
 use linkwright_core::settings::Settings;
 use linkwright_core::site_index::PageId;
 use linkwright_core::text::fold;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
 /// Why a source got nothing though no page rule is against it.
@@ -194,6 +195,7 @@ fn page_summaries(analysis: &Analysis, proposal: &Proposal, plan: &Plan) -> Vec<
     let by_target = count(plan.opportunities.iter().map(|o| &o.target_url).collect());
     let gaps = count(plan.gaps.iter().map(|g| &g.source_url).collect());
     let of = |table: &HashMap<String, usize>, url: &str| table.get(url).copied().unwrap_or(0);
+    let prints: Vec<String> = analysis.site.pages.par_iter().map(|page| overlap::fingerprint(&page.main_text())).collect();
     let mut rows: Vec<PageSummary> = analysis
         .site
         .ids()
@@ -205,7 +207,7 @@ fn page_summaries(analysis: &Analysis, proposal: &Proposal, plan: &Plan) -> Vec<
             row.language.clone_from(&page.language);
             row.language_source = page.language_source;
             row.words = page.word_count;
-            row.fingerprint = overlap::fingerprint(&page.main_text());
+            row.fingerprint.clone_from(&prints[id.index()]);
             row.published.clone_from(&page.published);
             row.not_source = codes(&analysis.eligibility[id.index()].not_source);
             row.not_target = codes(&analysis.eligibility[id.index()].not_target);

@@ -32,7 +32,7 @@ use crate::plan::now;
 use crate::planned::{self, Planned};
 use crate::project::Project;
 use crate::reading;
-use linkwright_core::page::{BlockKind, FetchOutcome, FetchedPage, Page};
+use linkwright_core::page::{BlockKind, FetchedPage, Page};
 use linkwright_core::plan::{Gap, PageSummary, RunInfo};
 use linkwright_core::url::PageUrl;
 use linkwright_store::{CrawlId, Store, StoreError};
@@ -397,9 +397,7 @@ impl Review {
     async fn understand(&self, planned: Arc<Planned>) -> Result<Site, EngineError> {
         let pages = reading::stored(&planned.plan, &self.inner.store).await?;
         let settings = self.inner.project.settings().clone();
-        let understood = tokio::task::spawn_blocking(move || {
-            Site::new(&Analysis::of_plan(pages, &planned.plan, &settings), &planned.plan)
-        });
+        let understood = tokio::task::spawn_blocking(move || Site::new(&Analysis::of_plan(pages, &planned.plan, &settings), &planned.plan));
         understood.await.map_err(|error| EngineError::new(format!("the site could not be understood: {error}"), ""))
     }
 
@@ -446,7 +444,7 @@ impl Review {
         let parsed = PageUrl::parse(url).ok_or_else(missing)?;
         let crawl = CrawlId(snapshot.planned.plan.run.crawl);
         let found = self.inner.store.pages().find(crawl, &parsed.key()).await?.ok_or_else(missing)?;
-        if matches!(found.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged) { Ok(found) } else { Err(missing()) }
+        if found.outcome.was_read() { Ok(found) } else { Err(missing()) }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A written link is looked for in its sentence. An approved one that linkwright did not write may have been put in by
 //! hand: it is closed when it is seen.
 
-use crate::apply::{same_page, sentence};
+use crate::apply::same_page;
 use crate::error::EngineError;
 use crate::plan::now;
 use crate::progress::Progress;
@@ -169,13 +169,7 @@ impl Work<'_> {
     }
 
     /// Looks for the links of a page, and moves their states.
-    fn look(
-        &self,
-        run: RunId,
-        page: &Page,
-        group: &[StoredOpportunity],
-        result: &mut VerifyResult,
-    ) -> Result<(), EngineError> {
+    fn look(&self, run: RunId, page: &Page, group: &[StoredOpportunity], result: &mut VerifyResult) -> Result<(), EngineError> {
         let page_hash = hash(page.source.text.as_bytes());
         for kept in group {
             let seen = seen(page, kept, self.edit(kept));
@@ -210,8 +204,8 @@ impl Work<'_> {
 fn seen(page: &Page, kept: &StoredOpportunity, edit: Option<&Edit>) -> SeenLink {
     let opportunity = &kept.opportunity;
     let target = PageUrl::parse(&opportunity.target_url);
-    let (sentence, words) = sentence(opportunity);
-    let observation = observe(page, sentence, words, &|url| target.as_ref().is_some_and(|target| same_page(page, url, target)));
+    let leads = |url: &PageUrl| target.as_ref().is_some_and(|target| same_page(page, url, target));
+    let observation = observe(page, opportunity.sentence(), opportunity.words_in_sentence(), &leads);
     let (seen, detail, after) = match (observation, kept.state) {
         (Observation::Observed, _) => (Seen::Observed, None, State::Observed),
         (Observation::Changed(detail), _) => (Seen::Changed, Some(detail), State::Observed),

@@ -24,8 +24,9 @@ pub use robots::RobotsOutcome;
 pub use settings::CrawlSettings;
 pub use sitemap::SitemapProblem;
 
-pub(crate) use client::http_client;
+pub(crate) use client::{causes, http_client, text_of};
 pub use look::look;
+pub(crate) use polite::retry_after;
 pub(crate) use sitemap::parse as parse_sitemap;
 
 use crate::archive::Archive;

@@ -5,7 +5,6 @@ use crate::error::Failure;
 use crate::names::{from_json, from_name, key_of, to_json};
 use crate::{RunId, Store, StoreError};
 use linkwright_core::guardrail::Guardrail;
-use linkwright_core::page::FetchOutcome;
 use linkwright_core::plan::{Gap, Opportunity, Plan};
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -50,6 +49,18 @@ impl State {
             Self::Undone => "undone",
             Self::Expired => "expired",
         }
+    }
+
+    /// Whether a decision is due.
+    #[must_use]
+    pub fn is_waiting(self) -> bool {
+        matches!(self, Self::Found | Self::Missing)
+    }
+
+    /// Whether its link is on the site, or is to come there.
+    #[must_use]
+    pub fn is_link(self) -> bool {
+        matches!(self, Self::Accepted | Self::Published | Self::Observed)
     }
 
     /// Whether an opportunity in this state may come into the next.
@@ -267,7 +278,7 @@ async fn expire(change: &mut SqliteConnection, run: RunId, plan: &Plan) -> Resul
             .await?;
         return Ok(());
     }
-    for page in plan.pages.iter().filter(|page| matches!(page.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged)) {
+    for page in plan.pages.iter().filter(|page| page.outcome.was_read()) {
         sqlx::query("UPDATE opportunities SET state = 'expired' WHERE state = 'found' AND last_run <> $1 AND source_key = $2")
             .bind(run.0)
             .bind(key_of(&page.url))

@@ -25,7 +25,7 @@ pub fn find_again(page: &Page, places: &Places, opportunity: &Opportunity) -> Re
     if let Some(place) = only(found)? {
         return words_at(page, places, place, opportunity.anchor_span.len());
     }
-    find_words(page, places, &opportunity.block_text[opportunity.passage.range()], within(opportunity.anchor_span, opportunity.passage))
+    find_words(page, places, opportunity.sentence(), opportunity.words_in_sentence())
 }
 
 /// Finds words of a sentence, given as a range of it, in the only block that has the sentence. Quotation marks,
@@ -57,12 +57,6 @@ fn words_at(page: &Page, places: &Places, (block, start): (usize, usize), length
         return Err(Refusal::PassageGone);
     }
     places.anchor_of_text(block, span)
-}
-
-/// A range of a block as a range of a part of it.
-fn within(span: Span, part: Span) -> Span {
-    let cut = |at: usize| at.clamp(part.start, part.end) - part.start;
-    Span::new(cut(span.start), cut(span.end))
 }
 
 /// A text without what typography does to it, and where each of its characters begins in the text.

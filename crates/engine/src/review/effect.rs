@@ -5,7 +5,6 @@ use super::{Review, Snapshot};
 use crate::error::EngineError;
 use linkwright_core::graph::{self, Neighbours};
 use linkwright_core::site_index::PageId;
-use linkwright_store::State;
 
 /// Pages of each list of changes.
 const LISTED: usize = 25;
@@ -72,7 +71,7 @@ impl Review {
 
 /// Pairs of pages that accepted or written links connect.
 pub(super) fn accepted(site: &Site, snapshot: &Snapshot) -> Vec<(PageId, PageId)> {
-    let counted = snapshot.items.iter().filter(|item| matches!(item.state, State::Accepted | State::Published | State::Observed));
+    let counted = snapshot.items.iter().filter(|item| item.state.is_link());
     let pair = |item: &std::sync::Arc<linkwright_store::StoredOpportunity>| {
         let (from, to) = (site.id(&item.opportunity.source_url)?, site.id(&item.opportunity.target_url)?);
         (from != to).then_some((from, to))

@@ -39,7 +39,7 @@ impl Show {
 
     fn lets_through(self, state: State) -> bool {
         match self {
-            Self::Waiting => matches!(state, State::Found | State::Missing),
+            Self::Waiting => state.is_waiting(),
             Self::Only(only) => state == only,
             Self::All => true,
         }

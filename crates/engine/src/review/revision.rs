@@ -12,7 +12,7 @@ use crate::planned::Planned;
 use crate::propose::link_settings;
 use linkwright_core::edit::{Places, Preflight, find_again};
 use linkwright_core::guardrail;
-use linkwright_core::page::{BlockKind, FetchOutcome, FetchedPage, LinkKind, Page};
+use linkwright_core::page::{BlockKind, FetchedPage, LinkKind, Page};
 use linkwright_core::passage;
 use linkwright_core::plan::{Opportunity, PageSummary};
 use linkwright_core::settings::Settings;
@@ -315,7 +315,7 @@ impl Asked<'_> {
         let (page, target) = (self.page, self.target);
         let url = PageUrl::parse(&target.url).filter(|url| url.key() != page.url.key());
         let Some(url) = url else { return refused("a page does not link to itself") };
-        if !matches!(target.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged) {
+        if !target.outcome.was_read() {
             return refused("the target could not be read, so that a link to it might be broken");
         }
         if page.links.iter().any(|link| link.kind == LinkKind::Body && same_page(page, &link.target, &url)) {

@@ -69,14 +69,6 @@ pub struct RunRow {
     pub edits: Vec<Edit>,
 }
 
-fn is_accepted(state: State) -> bool {
-    matches!(state, State::Accepted | State::Published | State::Observed)
-}
-
-fn is_waiting(state: State) -> bool {
-    matches!(state, State::Found | State::Missing)
-}
-
 impl Review {
     /// The story of one page of the plan.
     ///
@@ -110,8 +102,8 @@ impl Review {
         let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for item in &snapshot.items {
             let entry = counts.entry(item.opportunity.target_url.as_str()).or_default();
-            entry.0 += usize::from(is_accepted(item.state));
-            entry.1 += usize::from(is_waiting(item.state));
+            entry.0 += usize::from(item.state.is_link());
+            entry.1 += usize::from(item.state.is_waiting());
         }
         let orphans = snapshot.planned.plan.pages.iter().filter(|page| page.orphan == Some(true));
         let row = |page: &PageSummary| {
@@ -183,13 +175,13 @@ fn anchors(snapshot: &Snapshot) -> Vec<AnchorRow> {
     }
     for item in &snapshot.items {
         let o = &item.opportunity;
-        if !is_accepted(item.state) && !is_waiting(item.state) {
+        if !item.state.is_link() && !item.state.is_waiting() {
             continue;
         }
         let entry = targets.entry(&o.target_url).or_insert_with(|| (o.target_title.clone(), BTreeMap::new()));
         let used = entry.1.entry(fold(&o.anchor)).or_insert_with(|| new(&o.anchor));
-        used.accepted += usize::from(is_accepted(item.state));
-        used.waiting += usize::from(is_waiting(item.state));
+        used.accepted += usize::from(item.state.is_link());
+        used.waiting += usize::from(item.state.is_waiting());
     }
     let mut rows: Vec<AnchorRow> = targets
         .into_iter()

@@ -57,11 +57,8 @@ async fn planned(folder: TempDir, site: &Path, overrides: &[(String, String)]) -
         site: site.display().to_string(),
         project: folder.path().join("project"),
         base_url: Some("https://bread.example/".to_owned()),
-        ranking: false,
-        limit: None,
-        only: None,
         overrides: overrides.to_vec(),
-        accept_shrink: false,
+        ..PlanRequest::default()
     };
     tokio::task::spawn_blocking(move || plan(&request, &Silent).unwrap()).await.unwrap();
     let review = Review::open(&folder.path().join("project")).await.unwrap();

@@ -48,7 +48,7 @@ pub(crate) struct Counts {
 impl Counts {
     /// Counts a plan.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let read: Vec<&PageSummary> = plan.pages.iter().filter(|p| words::was_read(p.outcome)).collect();
+        let read: Vec<&PageSummary> = plan.pages.iter().filter(|p| p.outcome.was_read()).collect();
         let orphans: Vec<&&PageSummary> = read.iter().filter(|p| p.orphan == Some(true)).collect();
         let known = plan.run.complete;
         Self {

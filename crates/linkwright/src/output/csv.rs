@@ -59,7 +59,7 @@ pub(crate) fn write_plan(plan: &Plan, out: impl Write) -> io::Result<()> {
 
 /// Writes `gaps.csv`.
 pub(crate) fn write_gaps(plan: &Plan, out: impl Write) -> io::Result<()> {
-    write_rows(out, &GAP_COLUMNS, plan.gaps.iter().map(|g| gap_row(plan, g)))
+    write_rows(out, &GAP_COLUMNS, plan.gaps.iter().map(gap_row))
 }
 
 /// Writes one row per page.
@@ -97,7 +97,7 @@ fn plan_row(plan: &Plan, o: &Opportunity) -> [String; 16] {
         o.target_url.clone(),
         o.anchor.clone(),
         score(o.score),
-        words::passage(o).to_owned(),
+        o.sentence().to_owned(),
         o.section.clone().unwrap_or_default(),
         o.source_title.clone(),
         o.target_title.clone(),
@@ -112,14 +112,14 @@ fn plan_row(plan: &Plan, o: &Opportunity) -> [String; 16] {
     ]
 }
 
-fn gap_row(plan: &Plan, g: &Gap) -> [String; 9] {
+fn gap_row(g: &Gap) -> [String; 9] {
     [
         g.source_url.clone(),
         g.target_url.clone(),
         g.source_title.clone(),
         g.target_title.clone(),
         score(g.score),
-        words::reason(plan, &g.reason),
+        words::reason(&g.reason),
         g.reason.clone(),
         g.paragraph.clone().unwrap_or_default(),
         words::yes_no_unknown(g.target_orphan).to_owned(),

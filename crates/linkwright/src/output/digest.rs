@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::summary::write_notice;
-use super::words::{count, short_url, thousands, was_read};
+use super::words::{count, short_url, thousands};
 use anstyle::Style;
 use linkwright_core::plan::{OverlapKind, PageSummary, Plan};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) fn render(plan: &Plan) -> String {
 /// Pages by number of clicks from the home page; `None` for those that no link reaches.
 pub(crate) fn depths(plan: &Plan) -> BTreeMap<Option<u32>, usize> {
     let mut depths = BTreeMap::new();
-    for page in plan.pages.iter().filter(|page| was_read(page.outcome)) {
+    for page in plan.pages.iter().filter(|page| page.outcome.was_read()) {
         *depths.entry(page.depth).or_insert(0) += 1;
     }
     depths
@@ -31,7 +31,7 @@ pub(crate) fn depths(plan: &Plan) -> BTreeMap<Option<u32>, usize> {
 
 /// Read pages by authority, highest first; ties by URL.
 pub(crate) fn by_authority(plan: &Plan) -> Vec<&PageSummary> {
-    let mut pages: Vec<&PageSummary> = plan.pages.iter().filter(|page| was_read(page.outcome)).collect();
+    let mut pages: Vec<&PageSummary> = plan.pages.iter().filter(|page| page.outcome.was_read()).collect();
     pages.sort_by(|a, b| b.authority.total_cmp(&a.authority).then_with(|| a.url.cmp(&b.url)));
     pages
 }

@@ -1,6 +1,6 @@
 //! The text of `linkwright explain`: the verdict first, then what it rests on.
 
-use super::words::{passage, short_url, thousands};
+use super::words::{short_url, thousands};
 use anstyle::Style;
 use linkwright_core::plan::{Gap, Opportunity, PageSummary};
 use linkwright_engine::views::{Considered, Explanation, PairStory, Reason};
@@ -95,7 +95,7 @@ fn write_opportunities(out: &mut String, opportunities: &[Opportunity]) -> fmt::
     title(out, "Proposed")?;
     for o in opportunities {
         writeln!(out, "  {:.2}  \"{}\" to {}", o.score, o.anchor, o.target_url)?;
-        writeln!(out, "        {}", passage(o))?;
+        writeln!(out, "        {}", o.sentence())?;
     }
     Ok(())
 }

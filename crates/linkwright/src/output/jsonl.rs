@@ -25,10 +25,10 @@ enum Line<'a> {
 /// Writes `plan.jsonl`.
 pub(crate) fn write_plan(plan: &Plan, mut out: impl Write) -> io::Result<()> {
     for opportunity in &plan.opportunities {
-        write_line(&mut out, &Line::Opportunity { passage_text: words::passage(opportunity), opportunity })?;
+        write_line(&mut out, &Line::Opportunity { passage_text: opportunity.sentence(), opportunity })?;
     }
     for gap in &plan.gaps {
-        write_line(&mut out, &Line::Gap { reason_text: words::reason(plan, &gap.reason), gap })?;
+        write_line(&mut out, &Line::Gap { reason_text: words::reason(&gap.reason), gap })?;
     }
     out.flush()
 }

@@ -52,7 +52,7 @@ fn queue_row(kept: &StoredOpportunity) -> [String; 16] {
         o.source_url.clone(),
         o.target_url.clone(),
         o.anchor.clone(),
-        words::passage(o).to_owned(),
+        o.sentence().to_owned(),
         score(o.score),
         o.source_title.clone(),
         o.target_title.clone(),

@@ -88,7 +88,7 @@ pub(crate) fn write(plan: &Plan, evaluation: Option<&Evaluation>, out: &mut dyn 
         notices: plan.notices.iter().map(Message::of).collect(),
         funnel: figures::funnel(&counts),
         outcomes: figures::named(&counts.outcomes, |outcome| words::outcome(*outcome).to_owned()),
-        nothing: figures::named(&counts.nothing, |code| words::reason(plan, code)),
+        nothing: figures::named(&counts.nothing, |code| words::reason(code)),
         groups: proposals::groups(plan),
         gaps: listing::gaps(plan),
         orphans: listing::orphans(plan),

@@ -53,7 +53,7 @@ fn write_all(out: &mut String, plan: &Plan, counts: &Counts, files: &[WrittenFil
     write_pages(out, counts, work)?;
     write_links(out, counts)?;
     write_plan(out, counts)?;
-    write_nothing(out, plan, counts)?;
+    write_nothing(out, counts)?;
     write_files(out, files)?;
     write_next(out, plan, counts)
 }
@@ -101,14 +101,14 @@ fn write_plan(out: &mut String, counts: &Counts) -> fmt::Result {
     row(out, counts.overlaps, "pairs too alike to link")
 }
 
-fn write_nothing(out: &mut String, plan: &Plan, counts: &Counts) -> fmt::Result {
+fn write_nothing(out: &mut String, counts: &Counts) -> fmt::Result {
     let reasons = by_frequency(&counts.nothing);
     if reasons.is_empty() {
         return Ok(());
     }
     title(out, "Pages that got nothing")?;
     for (code, pages) in reasons.iter().take(REASONS_SHOWN) {
-        row(out, *pages, &format!("{} {}", reason(plan, code), Styled(QUIET, format!("({code})"))))?;
+        row(out, *pages, &format!("{} {}", reason(code), Styled(QUIET, format!("({code})"))))?;
     }
     let rest: usize = reasons.iter().skip(REASONS_SHOWN).map(|(_, pages)| pages).sum();
     if rest > 0 {

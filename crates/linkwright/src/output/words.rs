@@ -1,7 +1,7 @@
 //! Values of the plan in words, used by every output so that they all say the same.
 
+use linkwright_core::guardrail::{self, Guardrail};
 use linkwright_core::page::{FetchOutcome, LanguageSource, LinkKind, LinkPosition};
-use linkwright_core::plan::{Opportunity, Plan};
 use linkwright_core::span::Span;
 use linkwright_engine::NOTHING;
 
@@ -24,11 +24,6 @@ pub(crate) fn outcome(outcome: FetchOutcome) -> &'static str {
         FetchOutcome::Unreadable => "file could not be read",
         FetchOutcome::LeftOut => "left out by your settings",
     }
-}
-
-/// Whether the page's body is there.
-pub(crate) fn was_read(outcome: FetchOutcome) -> bool {
-    matches!(outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged)
 }
 
 /// Whether a page should have been read and was not: a finding that the exit code reports.
@@ -84,15 +79,10 @@ pub(crate) fn yes_no_unknown(value: Option<bool>) -> &'static str {
 }
 
 /// A reason code in words; the code itself where it is unknown, as in a plan of another version.
-pub(crate) fn reason(plan: &Plan, code: &str) -> String {
-    let rule = plan.guardrails.iter().find(|rule| rule.code == code).map(|rule| rule.name.as_str());
+pub(crate) fn reason(code: &str) -> String {
+    let rule = guardrail::by_code(code).map(Guardrail::name);
     let nothing = || NOTHING.iter().find(|(other, _)| *other == code).map(|(_, words)| *words);
     rule.or_else(nothing).unwrap_or(code).to_owned()
-}
-
-/// The sentence of an opportunity.
-pub(crate) fn passage(o: &Opportunity) -> &str {
-    slice(&o.block_text, o.passage)
 }
 
 /// The text of a span; empty when a stored plan's span does not fit its text.

@@ -324,7 +324,7 @@ fn detail(item: &Item, queue: &Queue, at: Option<usize>, filter: &Filter, done: 
         id: o.id.clone(),
         seen: stored.revision,
         state: state_words(stored.state),
-        waiting: matches!(stored.state, State::Found | State::Missing),
+        waiting: stored.state.is_waiting(),
         anchor: o.anchor.clone(),
         href: o.href.clone(),
         heading: o.section.clone().unwrap_or_default(),

@@ -49,13 +49,11 @@ struct GapRow {
 }
 
 fn gap_row(gap: &Gap, base: &str) -> GapRow {
-    let reason = linkwright_core::guardrail::by_code(&gap.reason).map(|rule| rule.name().to_owned());
-    let nothing = || linkwright_engine::NOTHING.iter().find(|(code, _)| *code == gap.reason).map(|(_, words)| (*words).to_owned());
     GapRow {
         source: Card::of(None, &gap.source_url, &gap.source_title, base),
         target: Card::of(None, &gap.target_url, &gap.target_title, base),
         score: percent(gap.score),
-        reason: reason.or_else(nothing).unwrap_or_else(|| gap.reason.clone()),
+        reason: words::reason(&gap.reason),
         paragraph: gap.paragraph.clone().unwrap_or_default(),
         orphan: gap.target_orphan == Some(true),
     }

@@ -65,11 +65,7 @@ impl Server {
             site: site.display().to_string(),
             project: folder.path().join("project"),
             base_url: Some("https://bread.example/".to_owned()),
-            ranking: false,
-            limit: None,
-            only: None,
-            overrides: Vec::new(),
-            accept_shrink: false,
+            ..PlanRequest::default()
         };
         tokio::task::spawn_blocking(move || plan(&request, &Silent).unwrap()).await.unwrap();
         let review = Review::open(&folder.path().join("project")).await.unwrap();

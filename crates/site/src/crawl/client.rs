@@ -200,7 +200,7 @@ async fn read(mut response: Response, ask: &Ask) -> Result<Answer, Failure> {
 }
 
 /// All values of a header, joined with `, `.
-fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+pub(crate) fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let values: Vec<String> = headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes()).trim().to_owned()).collect();
     (!values.is_empty()).then(|| values.join(", "))
 }
@@ -220,7 +220,7 @@ fn failure(error: &reqwest::Error) -> Failure {
 }
 
 /// The innermost cause of an error, which is the one that tells people something.
-fn causes(error: &reqwest::Error) -> String {
+pub(crate) fn causes(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;

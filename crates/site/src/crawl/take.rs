@@ -69,7 +69,7 @@ impl Taker<'_> {
 
     fn count(&mut self, page: &FetchedPage) {
         *self.report.outcomes.entry(page.outcome).or_default() += 1;
-        self.tally.usable += usize::from(matches!(page.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged));
+        self.tally.usable += usize::from(page.outcome.was_read());
     }
 
     pub(super) async fn deliver(&mut self, mut page: FetchedPage) -> bool {

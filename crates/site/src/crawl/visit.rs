@@ -230,14 +230,13 @@ impl<'a, A: Archive> Visitor<'a, A> {
     }
 
     fn ask(&self, archived: Option<&FetchedPage>) -> Ask {
-        let usable =
-            archived.filter(|page| matches!(page.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged) && !page.body.is_empty());
+        let usable = archived.filter(|page| page.outcome.was_read() && !page.body.is_empty());
         Ask { known: usable.map(|page| page.headers.clone()), max_bytes: self.settings.max_body_bytes, ..Ask::default() }
     }
 
     /// Addresses that a page leads to.
     fn links(&self, page: &FetchedPage) -> Vec<PageUrl> {
-        if !self.settings.follow_links || !matches!(page.outcome, FetchOutcome::Fetched | FetchOutcome::Unchanged) {
+        if !self.settings.follow_links || !page.outcome.was_read() {
             return Vec::new();
         }
         let source = decode(&page.body, page.headers.content_type.as_deref());

@@ -3,12 +3,12 @@
 //! The password goes to the origin that the user set and nowhere else: redirects are not followed.
 
 use super::{Credentials, WordPressError, WordPressSite};
-use crate::crawl::http_client;
+use crate::crawl::{causes, http_client, retry_after, text_of};
 use linkwright_core::url::PageUrl;
-use reqwest::header::{self, HeaderMap};
+use reqwest::header;
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use url::{Host, Url};
 
 /// More than any post with all its metadata.
@@ -114,12 +114,12 @@ impl Rest {
     async fn declared(&self, url: &Url) -> Result<Vec<Url>, WordPressError> {
         let response = self.client.get(url.clone()).send().await.map_err(|error| self.no_answer(&error))?;
         if response.status().is_redirection()
-            && let Some(elsewhere) = text(response.headers(), &header::LOCATION).and_then(|location| url.join(&location).ok())
+            && let Some(elsewhere) = text_of(response.headers(), &header::LOCATION).and_then(|location| url.join(&location).ok())
             && elsewhere.origin() != url.origin()
         {
             return Err(WordPressError::Elsewhere { url: url.to_string(), elsewhere: elsewhere.to_string() });
         }
-        let links = text(response.headers(), &header::LINK).unwrap_or_default();
+        let links = text_of(response.headers(), &header::LINK).unwrap_or_default();
         let api = links.split(',').find(|link| link.contains("https://api.w.org/"));
         let address = api.and_then(|link| link.split('<').nth(1)?.split('>').next());
         Ok(address.and_then(|address| url.join(address).ok()).into_iter().collect())
@@ -169,9 +169,8 @@ impl Rest {
     }
 
     async fn read(&self, mut response: Response) -> Result<Answer, WordPressError> {
-        let retry_after =
-            text(response.headers(), &header::RETRY_AFTER).and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
-        let location = text(response.headers(), &header::LOCATION);
+        let retry_after = text_of(response.headers(), &header::RETRY_AFTER).and_then(|value| retry_after(&value, SystemTime::now()));
+        let location = text_of(response.headers(), &header::LOCATION);
         let status = response.status().as_u16();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.no_answer(&error))? {
@@ -196,22 +195,9 @@ impl Rest {
     }
 
     fn no_answer(&self, error: &reqwest::Error) -> WordPressError {
-        let reason = if error.is_timeout() { "no answer in time".to_owned() } else { innermost(error) };
+        let reason = if error.is_timeout() { "no answer in time".to_owned() } else { causes(error) };
         WordPressError::NoAnswer { host: self.host(), reason }
     }
-}
-
-fn innermost(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
-
-fn text(headers: &HeaderMap, name: &header::HeaderName) -> Option<String> {
-    let values: Vec<&str> = headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
-    (!values.is_empty()).then(|| values.join(", "))
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::output::counts::{Counts, by_frequency};
 use crate::output::digest;
-use crate::output::words::{count, thousands, was_read};
+use crate::output::words::{count, thousands};
 use linkwright_core::plan::Plan;
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ pub(super) fn depths(plan: &Plan) -> Vec<Figure> {
 pub(super) fn inlinks(plan: &Plan) -> Vec<BeforeAfter> {
     let mut before = [0; INLINK_CLASSES.len()];
     let mut after = [0; INLINK_CLASSES.len()];
-    for page in plan.pages.iter().filter(|page| was_read(page.outcome) && page.not_target.is_empty()) {
+    for page in plan.pages.iter().filter(|page| page.outcome.was_read() && page.not_target.is_empty()) {
         before[class(page.inlinks)] += 1;
         after[class(page.inlinks + page.proposed_inlinks)] += 1;
     }

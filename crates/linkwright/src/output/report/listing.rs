@@ -67,7 +67,7 @@ fn link<'a>(plan: &'a Plan, title: &'a str, url: &'a str) -> PageLink<'a> {
 }
 
 pub(super) fn gaps(plan: &Plan) -> Vec<GapRow<'_>> {
-    let row = |gap: &'_ Gap| reason(plan, &gap.reason);
+    let row = |gap: &'_ Gap| reason(&gap.reason);
     plan.gaps
         .iter()
         .map(|gap| GapRow {
@@ -131,9 +131,9 @@ pub(super) fn overlaps(plan: &Plan) -> Vec<OverlapRow<'_>> {
 
 /// Pages that were not read, by outcome, then pages that a guardrail keeps out, by reason; most pages first.
 pub(super) fn skipped<'a>(plan: &'a Plan, outcomes: &[(FetchOutcome, usize)]) -> Vec<Skipped<'a>> {
-    let unread = outcomes.iter().filter(|(outcome, _)| !words::was_read(*outcome)).map(|(outcome, _)| unread(plan, *outcome));
+    let unread = outcomes.iter().filter(|(outcome, _)| !outcome.was_read()).map(|(outcome, _)| unread(plan, *outcome));
     let mut reasons: BTreeMap<&str, Vec<&PageSummary>> = BTreeMap::new();
-    for page in plan.pages.iter().filter(|page| words::was_read(page.outcome)) {
+    for page in plan.pages.iter().filter(|page| page.outcome.was_read()) {
         let mut codes: Vec<&str> = page.not_source.iter().chain(&page.not_target).map(String::as_str).collect();
         codes.sort_unstable();
         codes.dedup();
@@ -165,7 +165,7 @@ fn kept_out<'a>(plan: &'a Plan, code: &str, pages: &[&'a PageSummary]) -> Skippe
         _ => "no target",
     };
     Skipped {
-        reason: reason(plan, code),
+        reason: reason(code),
         code: code.to_owned(),
         effect,
         count: count(pages.len(), "page", "pages"),
@@ -183,6 +183,6 @@ mod tests {
         let plan = sample::plan();
         let skipped = skipped(&plan, &[(FetchOutcome::Fetched, 5), (FetchOutcome::ClientError, 1)]);
         let facts: Vec<_> = skipped.iter().map(|group| (group.reason.as_str(), group.effect, group.pages.len())).collect();
-        assert_eq!(facts, [("not found or refused (4xx)", "not read", 1), ("too short", "no source and no target", 1)]);
+        assert_eq!(facts, [("not found or refused (4xx)", "not read", 1), ("thin source", "no source and no target", 1)]);
     }
 }

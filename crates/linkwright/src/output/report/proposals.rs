@@ -102,7 +102,7 @@ fn row<'a>(plan: &'a Plan, o: &'a Opportunity) -> Row<'a> {
         score: format!("{:.2}", o.score),
         percent: (o.score.clamp(0.0, 1.0) * 100.0).round() as u32,
         why: why(o),
-        flags: o.flags.iter().map(|code| reason(plan, code)).collect(),
+        flags: o.flags.iter().map(|code| reason(code)).collect(),
     }
 }
 
