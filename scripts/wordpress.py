@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A real WordPress on loopback, filled with pages, for tests.
 
-    wordpress.py start FOLDER     prints a line of JSON: url, admin, author, posts
+    wordpress.py start FOLDER [SITE]    prints a line of JSON: url, admin, author, posts
     wordpress.py stop FOLDER
 
 Installs WordPress, PHP and MariaDB from Debian's packages where they are missing (as root), copies WordPress into
-FOLDER, starts a database and PHP's web server on free ports of 127.0.0.1, and fills the site from examples/site. All
-of it lives in FOLDER; `stop` ends both processes. Starting twice gives the same answer. Nothing is reached but
-127.0.0.1 and Debian's packages.
+FOLDER, starts a database and PHP's web server on free ports of 127.0.0.1, and fills the site from examples/site, or
+from the articles of SITE, a folder of HTML: every second for the block editor, the others for the classic one. All of
+it lives in FOLDER; `stop` ends both processes. Starting twice gives the same answer. Nothing is reached but 127.0.0.1
+and Debian's packages.
 """
 
 import json
@@ -258,9 +259,27 @@ def special():
     yield {"slug": "unbaked", "title": "Unbaked", "content": paragraph(prose(10)), "status": "draft"}
 
 
-def posts():
+def articles(site):
+    """The articles of a folder of HTML. Links among them lead to the posts that they become."""
+    found = {}
+    for file in sorted(site.rglob("index.html")):
+        html = file.read_text(encoding="utf-8")
+        article = re.search(r"<article\b[^>]*>(.*?)</article>", html, re.S)
+        title = re.search(r"<h1[^>]*>(.*?)</h1>", html, re.S)
+        slug = re.sub(r"[^a-z0-9]+", "-", file.parent.name.lower()).strip("-")
+        if article and title and slug not in found:
+            body = re.sub(r"<header\b.*?</header>", "", article.group(1), flags=re.S)
+            found[slug] = (f"/{file.parent.relative_to(site)}/", re.sub(r"<[^>]+>", "", title.group(1)), body)
+    post_of = {path: f"/{slug}/" for slug, (path, _, _) in found.items()}
+    for number, (slug, (_, title, body)) in enumerate(found.items()):
+        body = re.sub(r'href="(/[^"#?]*)', lambda link: f'href="{post_of.get(link.group(1), link.group(1))}', body)
+        yield {"slug": slug, "title": title, "content": blocks(body) if number % 2 else classic(body)}
+
+
+def posts(site):
     usual = {"type": "post", "status": "publish", "author": "admin", "password": "", "meta": {}}
-    for number, post in enumerate([*examples(), *special()]):
+    chosen = articles(site) if site else [*examples(), *special()]
+    for number, post in enumerate(chosen):
         yield {**usual, "date": f"2025-{number % 12 + 1:02}-01 08:00:00", **post}
 
 
@@ -283,7 +302,7 @@ def is_alive(state):
     return True
 
 
-def start(folder):
+def start(folder, site):
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "state.json"
     if kept.exists() and is_alive(state := json.loads(kept.read_text())):
@@ -298,7 +317,7 @@ def start(folder):
         wait_for("the database", lambda: database_process.poll() is None and answers(database))
         root = copy_wordpress(folder, url, database)
         texts = folder / "posts.json"
-        texts.write_text(json.dumps(list(posts())))
+        texts.write_text(json.dumps(list(posts(site))))
         answer = php(folder, FILL, {"url": url, "root": root, "posts": texts})
         web_process = spawn(
             folder, "web", ["php", "-d", "display_errors=0", "-S", f"127.0.0.1:{web}", "-t", str(root), str(folder / "router.php")],
@@ -338,6 +357,10 @@ def stop(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("start", "stop"):
-        sys.exit(__doc__)
-    {"start": start, "stop": stop}[sys.argv[1]](Path(sys.argv[2]).resolve())
+    match sys.argv[1:]:
+        case ["start", folder, *site] if len(site) < 2:
+            start(Path(folder).resolve(), Path(site[0]).resolve() if site else None)
+        case ["stop", folder]:
+            stop(Path(folder).resolve())
+        case _:
+            sys.exit(__doc__)

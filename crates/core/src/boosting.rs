@@ -4,7 +4,7 @@
 //! Written here because a model must start from another one's margins (the shipped weights), be the
 //! same for any number of threads, and be stored as plain data. Splits are exact over at most
 //! 64 quantile bins of each feature; trees grow level by level to a fixed depth, each on half of the
-//! features. Ties go to the lower feature, then the lower bin.
+//! rows and half of the features. Ties go to the lower feature, then the lower bin.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ pub struct Growth {
     pub depth: usize,
     /// Share of each tree's answer that is added.
     pub rate: f64,
+    /// Forests that the answer is the mean of.
+    pub forests: usize,
 }
 
 /// A node: an inner one sends rows with `value < threshold` left; a leaf has `feature == LEAF`. The value is what
@@ -118,36 +120,64 @@ pub fn sigmoid(margin: f64) -> f64 {
     1.0 / (1.0 + (-margin).exp())
 }
 
-/// Grows a forest.
+/// Grows a forest: the mean of `growth.forests` that differ in the halves of rows and features that their trees see,
+/// because one alone leaves much to chance where links are few.
 #[must_use]
 pub fn grow(rows: &Rows, growth: Growth) -> Forest {
-    let count = rows.labels.len();
-    let mut forest = Forest { trees: Vec::new(), gains: vec![0.0; rows.width] };
-    if count == 0 || rows.width == 0 {
-        return forest;
+    if rows.labels.is_empty() || rows.width == 0 {
+        return Forest { trees: Vec::new(), gains: vec![0.0; rows.width] };
     }
     let binned = Binned::new(rows);
+    let forests: Vec<Forest> = (0..growth.forests).into_par_iter().map(|number| grow_one(rows, &binned, growth, number)).collect();
+    mean(forests, rows.width)
+}
+
+fn grow_one(rows: &Rows, binned: &Binned, growth: Growth, forest_number: usize) -> Forest {
+    let mut forest = Forest { trees: Vec::new(), gains: vec![0.0; rows.width] };
     let mut margins = rows.base.to_vec();
-    for number in 0..growth.trees {
-        let slopes: Vec<Slope> = (0..count)
-            .map(|i| {
-                let p = sigmoid(margins[i]);
-                let weight = f64::from(rows.weights[i]);
-                let gradient = weight * (p - f64::from(u8::from(rows.labels[i])));
-                Slope { gradient, hessian: weight * (p * (1.0 - p)).max(1e-9) }
-            })
-            .collect();
+    let mut slopes = vec![Slope::default(); margins.len()];
+    for number in (0..growth.trees).map(|tree| forest_number * growth.trees + tree) {
+        let sample = rows_of(number, margins.len());
+        for row in sample.iter().map(|row| *row as usize) {
+            slopes[row] = slope(margins[row], rows.labels[row], rows.weights[row]);
+        }
         let features = features_of(number, rows.width);
-        let tree = Grower { binned: &binned, slopes: &slopes, features: &features }.grow(growth, &mut margins, &mut forest.gains);
-        forest.trees.push(tree);
+        let tree = Grower { binned, slopes: &slopes, features: &features }.grow(sample, growth, &mut forest.gains);
+        margins.iter_mut().enumerate().for_each(|(row, margin)| *margin += f64::from(tree.answer(binned, row)));
+        forest.trees.push(tree.nodes);
     }
     forest
+}
+
+/// Derivatives of the logistic loss.
+fn slope(margin: f64, label: bool, weight: f32) -> Slope {
+    let (p, weight) = (sigmoid(margin), f64::from(weight));
+    Slope { gradient: weight * (p - f64::from(u8::from(label))), hessian: weight * (p * (1.0 - p)).max(1e-9) }
+}
+
+/// One forest that answers what several do on average.
+#[expect(clippy::cast_precision_loss, reason = "forests are few")]
+fn mean(forests: Vec<Forest>, width: usize) -> Forest {
+    let share = 1.0 / forests.len().max(1) as f32;
+    let mut all = Forest { trees: Vec::new(), gains: vec![0.0; width] };
+    for mut forest in forests {
+        forest.trees.iter_mut().flatten().for_each(|node| node.value *= share);
+        all.trees.append(&mut forest.trees);
+        all.gains.iter_mut().zip(&forest.gains).for_each(|(sum, gain)| *sum += gain * share);
+    }
+    all
 }
 
 /// The features that a tree may split on: another half for each, so that one strong signal does not hide its like.
 fn features_of(tree: usize, width: usize) -> Vec<usize> {
     const FEW: usize = 8;
     (0..width).filter(|f| width <= FEW || mix((tree * width + f) as u64) & 1 == 0).collect()
+}
+
+/// The rows that a tree is grown on: another half for each.
+fn rows_of(tree: usize, count: usize) -> Vec<u32> {
+    let all = 0..u32::try_from(count).unwrap_or(u32::MAX);
+    all.filter(|row| mix((tree as u64) << 32 | u64::from(*row)) & 1 == 0).collect()
 }
 
 /// Scrambles a number (the finalizer of SplitMix64): choices that look random and are the same in every run.
@@ -216,7 +246,7 @@ fn edges(column: &[f32]) -> Vec<f32> {
 struct Split {
     gain: f64,
     feature: usize,
-    bin: usize,
+    bin: u8,
 }
 
 /// A leaf that may still be split: its rows and, per feature, the sums of its bins.
@@ -224,6 +254,30 @@ struct Open {
     node: usize,
     rows: Vec<u32>,
     sums: Vec<Vec<Slope>>,
+}
+
+/// A tree, and the bin at which each of its inner nodes splits: rows that it was grown on are binned already.
+struct Grown {
+    nodes: Vec<Node>,
+    bins: Vec<u8>,
+}
+
+impl Grown {
+    fn answer(&self, binned: &Binned, row: usize) -> f32 {
+        let mut at = 0;
+        loop {
+            let node = &self.nodes[at];
+            if node.feature == LEAF {
+                return node.value;
+            }
+            at = usize::from(node.left) + usize::from(binned.columns[usize::from(node.feature)][row] > self.bins[at]);
+        }
+    }
+
+    fn push(&mut self, leaf: Node) {
+        self.nodes.push(leaf);
+        self.bins.push(0);
+    }
 }
 
 /// Grows one tree.
@@ -234,41 +288,31 @@ struct Grower<'a> {
 }
 
 impl Grower<'_> {
-    fn grow(&self, growth: Growth, margins: &mut [f64], gains: &mut [f32]) -> Vec<Node> {
-        let all: Vec<u32> = (0..u32::try_from(self.slopes.len()).unwrap_or(u32::MAX)).collect();
-        let mut tree = vec![self.leaf(&all, growth)];
+    fn grow(&self, all: Vec<u32>, growth: Growth, gains: &mut [f32]) -> Grown {
+        let mut tree = Grown { nodes: vec![self.leaf(&all, growth)], bins: vec![0] };
         let sums = self.sums(&all);
         let mut level = vec![Open { node: 0, rows: all, sums }];
-        let mut leaves: Vec<(usize, Vec<u32>)> = Vec::new();
         for depth in 0..growth.depth {
             let mut next = Vec::new();
             for open in level {
-                let Some(split) = self.best_split(&open.sums) else {
-                    leaves.push((open.node, open.rows));
-                    continue;
-                };
+                let Some(split) = self.best_split(&open.sums) else { continue };
                 gains[split.feature] += split.gain as f32;
                 let column = &self.binned.columns[split.feature];
-                let (left, right): (Vec<u32>, Vec<u32>) =
-                    open.rows.iter().partition(|row| usize::from(column[**row as usize]) <= split.bin);
-                let node = tree.len();
-                tree[open.node].feature = u16::try_from(split.feature).unwrap_or(LEAF);
-                tree[open.node].threshold = self.binned.edges[split.feature][split.bin];
-                tree[open.node].left = u16::try_from(node).unwrap_or(0);
-                tree.extend([self.leaf(&left, growth), self.leaf(&right, growth)]);
-                if depth + 1 == growth.depth {
-                    leaves.extend([(node, left), (node + 1, right)]);
-                } else {
+                let (left, right): (Vec<u32>, Vec<u32>) = open.rows.iter().partition(|row| column[**row as usize] <= split.bin);
+                let node = tree.nodes.len();
+                let inner = &mut tree.nodes[open.node];
+                inner.feature = u16::try_from(split.feature).unwrap_or(LEAF);
+                inner.threshold = self.binned.edges[split.feature][usize::from(split.bin)];
+                inner.left = u16::try_from(node).unwrap_or(0);
+                tree.bins[open.node] = split.bin;
+                [&left, &right].into_iter().for_each(|rows| tree.push(self.leaf(rows, growth)));
+                if depth + 1 < growth.depth {
                     let (left_sums, right_sums) = self.children(&left, &right, open.sums);
                     next.push(Open { node, rows: left, sums: left_sums });
                     next.push(Open { node: node + 1, rows: right, sums: right_sums });
                 }
             }
             level = next;
-        }
-        leaves.extend(level.into_iter().map(|open| (open.node, open.rows)));
-        for (node, rows) in leaves {
-            rows.iter().for_each(|row| margins[*row as usize] += f64::from(tree[node].value));
         }
         tree
     }
@@ -292,15 +336,17 @@ impl Grower<'_> {
     /// Per feature, the sums of the rows in each bin. Features are counted side by side, rows in order, so the
     /// sums are the same for any number of threads.
     fn sums(&self, rows: &[u32]) -> Vec<Vec<Slope>> {
+        let slopes: Vec<Slope> = rows.iter().map(|row| self.slopes[*row as usize]).collect();
         let of_feature = |feature: &usize| {
             let column = &self.binned.columns[*feature];
-            let mut sums = vec![Slope::default(); self.binned.edges[*feature].len() + 1];
-            for row in rows {
-                let (sum, slope) = (&mut sums[usize::from(column[*row as usize])], self.slopes[*row as usize]);
-                sum.gradient += slope.gradient;
-                sum.hessian += slope.hessian;
+            // Most signals are silent for most rows. Adding up in one place alone, each sum would wait for the one before.
+            let mut halves = [[Slope::default(); BINS]; 2];
+            for (place, (row, slope)) in rows.iter().zip(&slopes).enumerate() {
+                let sum = &mut halves[place % 2][usize::from(column[*row as usize]) % BINS];
+                *sum = sum.plus(*slope);
             }
-            sums
+            let bins = self.binned.edges[*feature].len() + 1;
+            halves[0].iter().zip(&halves[1]).take(bins).map(|(a, b)| a.plus(*b)).collect()
         };
         self.features.par_iter().with_min_len(8).map(of_feature).collect()
     }
@@ -311,10 +357,14 @@ impl Grower<'_> {
     }
 }
 
+fn total(slopes: &[Slope]) -> Slope {
+    slopes.iter().fold(Slope::default(), |sum, slope| sum.plus(*slope))
+}
+
 fn best_split(sums: &[Slope], feature: usize) -> Option<Split> {
-    let whole = sums.iter().fold(Slope::default(), |sum, s| sum.plus(*s));
+    let whole = total(sums);
     let (mut left, mut best) = (Slope::default(), None::<Split>);
-    for (bin, sum) in sums.iter().enumerate().take(sums.len().saturating_sub(1)) {
+    for (bin, sum) in (0u8..).zip(&sums[..sums.len().saturating_sub(1)]) {
         left = left.plus(*sum);
         let right = whole.minus(left);
         if left.hessian < LEAST_HESSIAN || right.hessian < LEAST_HESSIAN {
@@ -349,7 +399,7 @@ mod tests {
         let (values, labels) = table(2_000);
         let (weights, base) = (vec![1.0; 2_000], vec![0.0; 2_000]);
         let rows = Rows { values: &values, width: 3, labels: &labels, weights: &weights, base: &base };
-        let forest = grow(&rows, Growth { trees: 40, depth: 3, rate: 0.2 });
+        let forest = grow(&rows, Growth { trees: 40, depth: 3, rate: 0.2, forests: 1 });
         let (fresh, truth) = {
             let values: Vec<f32> = (90_000..93_000).map(noise).collect();
             let truth: Vec<bool> = values.chunks_exact(3).map(|r| (r[0] > 0.5) ^ (r[1] > 0.5)).collect();
@@ -369,7 +419,7 @@ mod tests {
         let (values, labels) = table(500);
         let (weights, base) = (vec![1.0; 500], vec![0.0; 500]);
         let rows = Rows { values: &values, width: 3, labels: &labels, weights: &weights, base: &base };
-        let growth = Growth { trees: 10, depth: 4, rate: 0.1 };
+        let growth = Growth { trees: 10, depth: 4, rate: 0.1, forests: 1 };
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| grow(&rows, growth));
         assert_eq!(one, grow(&rows, growth));
     }
@@ -380,13 +430,13 @@ mod tests {
         let base: Vec<f64> = labels.iter().map(|l| if *l { 20.0 } else { -20.0 }).collect();
         let weights = vec![1.0; 200];
         let rows = Rows { values: &values, width: 3, labels: &labels, weights: &weights, base: &base };
-        let forest = grow(&rows, Growth { trees: 5, depth: 3, rate: 0.3 });
+        let forest = grow(&rows, Growth { trees: 5, depth: 3, rate: 0.3, forests: 1 });
         assert!(forest.margin(&values[..3]).abs() < 1e-3, "nothing is left to learn");
     }
 
     #[test]
     fn no_rows_give_no_trees() {
         let rows = Rows { values: &[], width: 2, labels: &[], weights: &[], base: &[] };
-        assert!(grow(&rows, Growth { trees: 3, depth: 3, rate: 0.1 }).is_empty());
+        assert!(grow(&rows, Growth { trees: 3, depth: 3, rate: 0.1, forests: 1 }).is_empty());
     }
 }

@@ -398,6 +398,23 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn words_beside_an_address_stay_as_they_are() {
+        let verdict = |source: &str, words: &str, format: SourceFormat| {
+            let page = if format == SourceFormat::Html { html_page(source) } else { markdown_page(source) };
+            let start = page.source.text.find(words).unwrap();
+            preflight(&page, Span::new(start, start + words.len()), "/x/", &LinkSettings::default())
+        };
+        // With a link before it, the address would begin a word, and so become a link by itself.
+        for (source, words) in
+            [("the href=\"https://example.org/red fox", "href="), ("see:www.example.org it", "see"), ("some one:me@example.org it", "one")]
+        {
+            assert_eq!(verdict(source, words, SourceFormat::Markdown), Err(Refusal::BesideAddress), "{source}");
+        }
+        assert_eq!(verdict("a red fox at https://example.org/ or so", "red fox", SourceFormat::Markdown), Ok(()));
+        assert_eq!(verdict("<p>see:www.example.org it</p>", "see", SourceFormat::Html), Ok(()), "HTML has no such links");
+    }
+
+    #[test]
     fn maps_that_do_not_fit_are_refused() {
         assert_eq!(remove("abc", &[Span::new(1, 9)]), Err(Refusal::EditDoesNotFit));
         assert_eq!(remove("abc", &[Span::new(2, 3), Span::new(0, 1)]), Err(Refusal::EditDoesNotFit));

@@ -3,14 +3,17 @@
 //! Both graphs have the same pages. Links count once per pair, never to the page itself, and lead
 //! to the page that stands for an address (redirects and canonical links followed).
 
-use crate::page::{LinkKind, LinkPosition};
+use crate::page::{Link, LinkKind, LinkPosition, Page};
 use crate::site_index::{PageId, SiteIndex};
+use crate::span::Span;
 use std::collections::VecDeque;
 
 /// Share of authority that flows along links; the rest is spread evenly (Brin and Page 1998).
 const DAMPING: f64 = 0.85;
 /// Iterations of the power method; the error shrinks by `DAMPING` each time, 0.85^60 < 1e-4.
 const ITERATIONS: usize = 60;
+/// Least bytes of a block that are no link for its links to stand among words: some three words.
+const AMONG_BYTES: usize = 20;
 
 /// Sorted, distinct neighbours of every page in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,8 +54,8 @@ pub struct LinkGraph {
     pub body: Neighbours,
     /// Body and template links.
     pub all: Neighbours,
-    /// Links that stand in the main content, those that repeat on many pages included: what a reader of the text can
-    /// follow already.
+    /// Links that stand in the main content or among words anywhere but in menus, header and footer, those that repeat
+    /// on many pages included: what a reader of the text can follow already.
     pub content: Neighbours,
     /// Clicks from the start page over all links; `None` when it cannot be reached.
     pub depth: Vec<Option<u32>>,
@@ -67,13 +70,15 @@ pub fn build(site: &SiteIndex, start: Option<PageId>) -> LinkGraph {
     let (mut all, mut content) = (body.clone(), body.clone());
     for id in site.ids() {
         let source = site.canonical[id.index()];
-        for link in &site.page(id).links {
+        let page = site.page(id);
+        let linked = page.linked_bytes();
+        for link in &page.links {
             let Some(target) = site.find(&link.target) else { continue };
             all[source.index()].push(target);
             if link.kind == LinkKind::Body {
                 body[source.index()].push(target);
             }
-            if link.kind == LinkKind::Body || link.position == LinkPosition::Content {
+            if is_read(page, &linked, link) {
                 content[source.index()].push(target);
             }
         }
@@ -82,6 +87,17 @@ pub fn build(site: &SiteIndex, start: Option<PageId>) -> LinkGraph {
     let depth = start.map_or_else(|| vec![None; site.pages.len()], |start| depths(&all, start));
     let authority = authority(&body);
     LinkGraph { body, all, content, depth, authority }
+}
+
+/// Whether who reads the text of a page reads the link. A sentence may stand outside what counts as the page's own
+/// content, as a line of advice that every page has; a card or a list of related pages is no sentence.
+fn is_read(page: &Page, linked: &[usize], link: &Link) -> bool {
+    let among_words = |(block, _): (usize, Span)| page.blocks.get(block).is_some_and(|b| b.text.len() >= linked[block] + AMONG_BYTES);
+    match (link.kind, link.position) {
+        (LinkKind::Body, _) | (_, LinkPosition::Content) => true,
+        (_, LinkPosition::Aside) => link.place.is_some_and(among_words),
+        (_, LinkPosition::Navigation | LinkPosition::Header | LinkPosition::Footer) => false,
+    }
 }
 
 /// Clicks from `start` to every page.
@@ -120,6 +136,44 @@ pub fn authority(graph: &Neighbours) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::ContentSettings;
+    use crate::page::{Discovery, FetchHeaders, FetchOutcome, FetchedPage, SourceFormat, html};
+    use crate::url::PageUrl;
+    use std::collections::BTreeMap;
+
+    fn page(path: &str, aside: &str) -> Page {
+        let prose = "A page with running text of its own, long enough that nobody takes it for a list of links. ".repeat(4);
+        let body = format!("<title>{path}</title><main><h1>{path}</h1><p>{prose}</p></main><aside>{aside}</aside>");
+        html::parse(
+            &FetchedPage {
+                url: PageUrl::parse(&format!("https://example.org/{path}")).unwrap(),
+                outcome: FetchOutcome::Fetched,
+                status: 200,
+                redirects: Vec::new(),
+                headers: FetchHeaders::default(),
+                body: body.into_bytes(),
+                format: SourceFormat::Html,
+                path: None,
+                discovery: Discovery::default(),
+                sitemap_lastmod: None,
+                detail: None,
+            },
+            &ContentSettings::default(),
+        )
+    }
+
+    #[test]
+    fn a_sentence_outside_the_content_links_and_a_card_does_not() {
+        let aside =
+            "<p>See also the <a href=\"/sentence\">lists of objects</a> of this program.</p><ul><li><a href=\"/card\">Card</a></li></ul>";
+        let pages = vec![page("card", ""), page("sentence", ""), page("source", aside)];
+        let site = SiteIndex::new(pages, &BTreeMap::new());
+        let at = |path: &str| site.find(&PageUrl::parse(&format!("https://example.org/{path}")).unwrap()).unwrap();
+        let graph = build(&site, None);
+        let source = at("source");
+        assert!(graph.content.links(source, at("sentence")) && !graph.content.links(source, at("card")));
+        assert!(graph.all.links(source, at("card")) && graph.body.out[source.index()].is_empty());
+    }
 
     fn ids(numbers: &[u32]) -> Vec<PageId> {
         numbers.iter().copied().map(PageId).collect()

@@ -378,4 +378,16 @@ impl Page {
         let texts: Vec<&str> = self.blocks.iter().filter(|b| b.main).map(|b| b.text.as_str()).collect();
         texts.join("\n")
     }
+
+    /// Bytes of each block's text that are links.
+    #[must_use]
+    pub fn linked_bytes(&self) -> Vec<usize> {
+        let mut out = vec![0; self.blocks.len()];
+        for (block, span) in self.links.iter().filter_map(|l| l.place) {
+            if let Some(bytes) = out.get_mut(block) {
+                *bytes += span.len();
+            }
+        }
+        out
+    }
 }

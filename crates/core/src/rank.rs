@@ -173,11 +173,11 @@ fn prior_weight(links: usize) -> f64 {
     MANY_LINKS / (MANY_LINKS + links as f64)
 }
 
-const FIRST: Growth = Growth { trees: 40, depth: 4, rate: 0.1 };
+const FIRST: Growth = Growth { trees: 40, depth: 4, rate: 0.1, forests: 1 };
 
 /// More links carry more trees.
 fn growth_for(links: usize) -> Growth {
-    Growth { trees: (links / 4).clamp(15, 100), depth: 5, rate: 0.08 }
+    Growth { trees: (links / 4).clamp(15, 100), depth: 5, rate: 0.08, forests: 3 }
 }
 
 /// The candidates of a site, their features, and their margins before anything is learned.

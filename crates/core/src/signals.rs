@@ -179,9 +179,14 @@ impl<'a> Evidence<'a> {
         self
     }
 
-    /// Candidates of every source, in the order of target numbers. `allowed` says which pairs may be considered at all.
-    pub fn candidates(&self, sources: &[PageId], k: usize, allowed: &(dyn Fn(PageId, PageId) -> bool + Sync)) -> Vec<Vec<Candidate>> {
-        sources.par_iter().map(|source| self.of_source(*source, k, &|t| t != *source && allowed(*source, t))).collect()
+    /// Candidates of every source, in the order of target numbers. `allowed` says of a source which pages may be considered
+    /// at all.
+    pub fn candidates<'m>(&self, sources: &[PageId], k: usize, allowed: &(dyn Fn(PageId) -> &'m [bool] + Sync)) -> Vec<Vec<Candidate>> {
+        let of_source = |source: &PageId| {
+            let pages = allowed(*source);
+            self.of_source(*source, k, &|target| target != *source && pages[target.index()])
+        };
+        sources.par_iter().map(of_source).collect()
     }
 
     fn of_source(&self, source: PageId, k: usize, allowed: &dyn Fn(PageId) -> bool) -> Vec<Candidate> {

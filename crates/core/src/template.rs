@@ -98,7 +98,7 @@ impl Repeats {
 
     /// Whether a page has no running text, and rows of links under labels that many pages have.
     fn is_row_index(&self, page: &Page) -> bool {
-        let linked = linked_bytes(page);
+        let linked = page.linked_bytes();
         if page.blocks.iter().zip(&linked).any(|(block, linked)| is_running_text(block, *linked)) {
             return false;
         }
@@ -108,7 +108,7 @@ impl Repeats {
 
     /// For each block of the page, whether it repeats.
     fn blocks_of(&self, page: &Page) -> Vec<bool> {
-        let linked = linked_bytes(page);
+        let linked = page.linked_bytes();
         let count = |key: &u64| self.blocks.get(key).copied().unwrap_or(0);
         let repeats = |(i, key): (usize, &u64)| {
             let block = &page.blocks[i];
@@ -149,7 +149,7 @@ fn is_index(page: &Page, known: &HashSet<UrlKey>) -> bool {
     let (text, linked) = page
         .blocks
         .iter()
-        .zip(linked_bytes(page))
+        .zip(page.linked_bytes())
         .filter(|(b, _)| b.main)
         .fold((0, 0), |(t, l), (b, linked)| (t + b.text.len(), l + linked));
     let is_directory = targets.len() >= DENSE_INDEX_TARGETS && leading * 10 >= links.len() * 7;
@@ -220,17 +220,6 @@ fn link_key(link: &Link) -> u64 {
     let mut hasher = DefaultHasher::new();
     (link.anchor.as_str(), link.target.as_str()).hash(&mut hasher);
     hasher.finish()
-}
-
-/// Bytes of each block's text that are links.
-fn linked_bytes(page: &Page) -> Vec<usize> {
-    let mut out = vec![0; page.blocks.len()];
-    for (block, span) in page.links.iter().filter_map(|l| l.place) {
-        if let Some(bytes) = out.get_mut(block) {
-            *bytes += span.len();
-        }
-    }
-    out
 }
 
 fn take_out_blocks(page: &mut Page, repeated: &[bool]) -> usize {

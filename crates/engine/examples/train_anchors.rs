@@ -10,7 +10,7 @@ use linkwright_core::boosting::Growth;
 use linkwright_engine::training::anchors;
 use std::path::Path;
 
-const GROWTH: Growth = Growth { trees: 80, depth: 5, rate: 0.12 };
+const GROWTH: Growth = Growth { trees: 80, depth: 5, rate: 0.12, forests: 3 };
 /// Pairs of a site, so that no site outweighs the others.
 const PAIRS: usize = 1500;
 

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Seen to be enough on five sites; twice as many trees gain less than the noise between sites.
-const GROWTH: Growth = Growth { trees: 120, depth: 5, rate: 0.1 };
+const GROWTH: Growth = Growth { trees: 120, depth: 5, rate: 0.1, forests: 3 };
 
 fn main() -> Result<()> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();

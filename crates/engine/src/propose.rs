@@ -19,10 +19,10 @@ use linkwright_core::rank::{Prior, Ranking};
 use linkwright_core::settings::{FlagOrExclude, Settings};
 use linkwright_core::signals::{Candidate, Evidence, NAMES, SiteVectors};
 use linkwright_core::site_index::PageId;
-use linkwright_core::text::fold;
+use linkwright_core::text::{fold, primary};
 use linkwright_core::tfidf::TfIdf;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Rows of a ranking per source.
 pub(crate) const RANKED: usize = 10;
@@ -262,7 +262,14 @@ pub(crate) fn words_of<'a>(analysis: &'a Analysis, source: PageId, anchor: &Anch
 #[must_use]
 pub(crate) fn candidates(analysis: &Analysis, evidence: &Evidence, settings: &Settings) -> (Vec<PageId>, Vec<Vec<Candidate>>) {
     let sources: Vec<PageId> = analysis.site.ids().filter(|p| analysis.rankable_source(*p)).collect();
-    let allowed = |source: PageId, target: PageId| analysis.rankable_target(target) && analysis.languages_meet(source, target);
+    // The same for all pages of a language, and asked very often.
+    let language = |page: PageId| primary(&analysis.site.page(page).language);
+    let reach = |source: PageId| analysis.site.ids().map(|t| analysis.rankable_target(t) && analysis.languages_meet(source, t)).collect();
+    let mut of_language: HashMap<&str, Vec<bool>> = HashMap::new();
+    for source in &sources {
+        of_language.entry(language(*source)).or_insert_with(|| reach(*source));
+    }
+    let allowed = |source: PageId| of_language[language(source)].as_slice();
     let candidates = evidence.candidates(&sources, settings.relevance.candidates, &allowed);
     (sources, candidates)
 }

@@ -151,7 +151,7 @@ impl Chooser {
         if examples.len() < Self::FEW {
             return Self { folds: vec![Model::shipped().clone()], targets };
         }
-        let growth = Growth { trees: (examples.len() / 6).clamp(15, 60), depth: 4, rate: 0.1 };
+        let growth = Growth { trees: (examples.len() / 6).clamp(15, 60), depth: 4, rate: 0.1, forests: 3 };
         let without = |fold: usize| {
             let kept = examples.iter().filter(|(source, _)| source.index() % Self::FOLDS != fold);
             let rows: Vec<(Row, bool)> = kept.flat_map(|(_, rows)| rows).copied().collect();

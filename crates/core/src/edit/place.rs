@@ -1,7 +1,7 @@
 //! A stretch of a page's source → the words a reader sees there, if a link may be written around them.
 
 use super::Refusal;
-use crate::page::{Page, Segment};
+use crate::page::{Page, Segment, SourceFormat};
 use crate::span::Span;
 
 /// Words of a block that can become a link.
@@ -54,9 +54,13 @@ impl<'a> Places<'a> {
         }
         let start = start_in_text(first, place.start).ok_or(Refusal::NotInText)?;
         let end = end_in_text(last, place.end).ok_or(Refusal::NotInText)?;
-        let words = self.page.blocks[block].text.get(start..end).ok_or(Refusal::NotInText)?;
+        let block_text = &self.page.blocks[block].text;
+        let words = block_text.get(start..end).ok_or(Refusal::NotInText)?;
         if words.trim() != words || words.is_empty() {
             return Err(Refusal::AnchorUntrimmed);
+        }
+        if self.page.format != SourceFormat::Html && touches_address(block_text, Span::new(start, end)) {
+            return Err(Refusal::BesideAddress);
         }
         Ok(Anchor { block, text: Span::new(start, end), source: place, words: words.to_owned() })
     }
@@ -82,6 +86,14 @@ impl<'a> Places<'a> {
         let anchor = self.anchor(Span::new(start, end))?;
         if anchor.text == words { Ok(anchor) } else { Err(Refusal::NotInText) }
     }
+}
+
+/// Whether an address is glued to the words. Many generators make a link of an address that begins a word, and a new
+/// link decides where words begin.
+fn touches_address(text: &str, words: Span) -> bool {
+    let before = text[..words.start].rsplit(char::is_whitespace).next();
+    let after = text[words.end..].split(char::is_whitespace).next();
+    [before, after].into_iter().flatten().any(|glued| ["://", "www.", "@"].iter().any(|sign| glued.contains(sign)))
 }
 
 fn start_in_text(segment: &Segment, at: usize) -> Option<usize> {

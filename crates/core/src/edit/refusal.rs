@@ -33,6 +33,9 @@ pub enum Refusal {
     /// Inside a template tag, an expression or a component.
     #[error("the words stand inside a template tag or a component")]
     InsideTemplate,
+    /// An address is glued to the words.
+    #[error("the words touch an address, which many generators make a link of its own")]
+    BesideAddress,
     /// Two places share bytes.
     #[error("two links would overlap")]
     PlacesOverlap,
@@ -81,6 +84,7 @@ impl Refusal {
             Self::NotLinkable(_) => "not_linkable",
             Self::ForbiddenElement => "forbidden_element",
             Self::InsideTemplate => "inside_template",
+            Self::BesideAddress => "beside_address",
             Self::PlacesOverlap => "places_overlap",
             Self::UnusableHref => "unusable_href",
             Self::AttributesNotWritable => "attributes_not_writable",

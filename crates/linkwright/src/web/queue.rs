@@ -194,6 +194,7 @@ struct Page {
     reasons: &'static [&'static str],
     accept_all: String,
     reject_all: String,
+    withdraw_all: Option<String>,
 }
 
 /// `GET /queue`.
@@ -250,6 +251,7 @@ async fn page(
         reasons: REASONS,
         accept_all: bulk("accept"),
         reject_all: bulk("reject"),
+        withdraw_all: queue.items.iter().any(|item| Verdict::Withdraw.fits(item.state)).then(|| bulk("withdraw")),
         frame,
         rows,
         detail,

@@ -223,6 +223,15 @@ async fn a_bulk_decision_says_its_count_first_and_is_refused_when_the_list_chang
     assert_eq!(done.status, StatusCode::SEE_OTHER);
     let accepted = server.app.review.queue(&Filter { show: Show::Only(State::Accepted), ..Filter::default() }).await.unwrap();
     assert_eq!(accepted.items.len(), listed);
+
+    // All of it back at once.
+    let page = server.get("/queue?show=accepted").await;
+    assert!(page.body.contains("verdict=withdraw") && !server.get("/queue").await.body.contains("verdict=withdraw"), "{}", page.body);
+    let page = server.get("/bulk?verdict=withdraw&show=accepted").await;
+    assert!(page.body.contains(&format!("Withdraw the decisions on {listed} opportunit")), "{}", page.body);
+    let stamp = page.body.split("name=\"stamp\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    server.post("/bulk", &[("verdict", "withdraw"), ("show", "accepted"), ("stamp", &stamp)]).await;
+    assert_eq!(server.app.review.queue(&Filter::default()).await.unwrap().items.len(), all);
 }
 
 #[tokio::test(flavor = "multi_thread")]
